@@ -1,0 +1,24 @@
+// Rotations and their Lie maps.
+//   exp([phi]x) = E + sin|phi|/|phi| [phi]x + (1 - cos|phi|)/|phi|^2 [phi]x^2       (Rodrigues)
+// Small angles use the series, so that nothing is lost or divided by zero at phi -> 0.
+#pragma once
+
+#include "karakuri/spatial/types.h"
+
+namespace karakuri {
+
+/// The unit quaternion of the rotation by |phi| about phi [rad].
+Quat quat_exp(const Vec3& phi);
+/// The rotation vector of a unit quaternion, the short way round: |result| <= pi.
+Vec3 quat_log(const Quat& q);
+
+Mat3 rotation_exp(const Vec3& phi);
+Vec3 rotation_log(const Mat3& R);
+
+/// The quaternion scaled to length one; the identity when it is zero or not finite.
+Quat normalized_or_identity(const Quat& q);
+
+/// Some rotation whose third column is the direction of `z`. @pre z is not zero
+Mat3 frame_with_z(const Vec3& z);
+
+}  // namespace karakuri
