@@ -1,0 +1,82 @@
+// Solving a Problem: the methods by name, their settings, and what is reported back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "karakuri/core/diagnostic.h"
+#include "karakuri/solver/problem.h"
+#include "karakuri/solver/residual.h"
+
+namespace karakuri::solver {
+
+enum class Method : unsigned char {
+  kDefault,       ///< block, then newton where the residual asks for it
+  kBlock,         ///< block Gauss-Seidel with exact local Coulomb solves
+  kNewton,        ///< proximal nonsmooth Newton
+  kPgs,           ///< extended projected Gauss-Seidel as published (Nakaoka et al. 2007)
+  kPgsIsotropic,  ///< the same with one step length for both tangents
+  kSpringhead,    ///< row by row with incremental velocity and axis-wise friction bounds
+  kDantzig,       ///< box LCP by principal pivoting, friction bounds from the frictionless normal impulses
+  kLemke,         ///< Stewart-Trinkle LCP with a pyramid, by complementary pivoting
+};
+
+std::string_view name_of(Method method);
+/// "default", "block", "newton", "pgs", "pgs-isotropic", "springhead", "dantzig", "lemke".
+Result<Method> method_from_name(std::string_view name);
+
+enum class Status : unsigned char {
+  kConverged,       ///< residual within tolerance (or, for approximate models, their own condition met)
+  kIterationLimit,  ///< still improving when the sweeps or iterations ran out
+  kStalled,         ///< no method offered could improve it further
+  kInfeasible,      ///< a direction was found that proves that no impulses satisfy all rows
+};
+std::string_view name_of(Status status);
+
+struct Settings {
+  Method method = Method::kDefault;
+  Measure measure = Measure::kUnit;
+  double tolerance = 1e-8;  ///< of the natural map, relative to |q|
+  double absolute = 0.0;    ///< added to tolerance * |q|; unit of the measure
+  int max_sweeps = 2000;    ///< Gauss-Seidel methods
+  int max_newton = 200;     ///< newton: linear solves
+  int max_pivots = 20000;   ///< dantzig, lemke
+  int pyramid_faces = 8;    ///< lemke; even, 4 or more
+  /// default: rows above which newton is not tried (memory and time of its factorisation)
+  int max_newton_rows = 20000;
+};
+
+struct Report {
+  Status status = Status::kConverged;
+  Method method = Method::kDefault;  ///< that gave the returned impulses
+  double residual = 0.0;             ///< natural map in the measure asked for
+  double target = 0.0;               ///< tolerance * |q| + absolute
+  int sweeps = 0;
+  int newton_iterations = 0;  ///< linear solves
+  int pivots = 0;
+};
+
+/// Scratch memory of all methods; grows to what the problems need and is then reused. One for each thread.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+  struct Memory;
+  Memory& memory() { return *memory_; }
+
+ private:
+  std::unique_ptr<Memory> memory_;
+};
+
+/// Solves `problem`.
+/// @param lambda In: warm start (anything finite; zeros are always good). Out: impulses, finite whatever the
+///               status: the best found. Size rows().
+/// @return       Errors only for input that cannot be solved by this method at all: an ill-formed problem, or
+///               a row kind the method does not know. Never allocates after warm-up unless it fails so.
+Result<Report> solve(const Problem& problem, const Settings& settings, Workspace& workspace,
+                     std::span<double> lambda);
+
+}  // namespace karakuri::solver

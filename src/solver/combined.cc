@@ -1,0 +1,84 @@
+// The default: block Gauss-Seidel, and proximal Newton where that would be cheaper.
+//
+// Sweeps cost little and most problems need few of them; a Newton step costs a factorisation, and then
+// finishes what sweeps would crawl towards. Which is cheaper is estimated in multiplications from the problem
+// itself, never from the clock, so that the same problem takes the same path everywhere:
+//
+//   sweeps left = log(residual / target) / rate,  rate: mean decrease of log(residual) in the last round (1)
+//   newton when (sweeps left) * (cost of a sweep) > kSolves * (cost of a factorisation) (2)
+//
+// Rounds alternate with growing budgets, each from the best impulses so far, until the settings' limits: a
+// problem on which one of the two stalls is finished by the other.
+#include <algorithm>
+#include <cmath>
+
+#include "solver/memory.h"
+
+namespace karakuri::solver {
+
+namespace {
+
+constexpr int kFirstSweeps = 100;
+constexpr int kFirstSolves = 15;
+constexpr double kSolves = 10.0;      // linear solves that newton typically takes
+constexpr double kLocalCost = 60.0;   // multiplications worth of one local solve
+constexpr double kFactorSpeed = 0.3;  // time per multiplication in the factorisation relative to a sweep's
+
+double sweep_cost(const Problem& p) {
+  const double local = kLocalCost * p.block_count();
+  switch (p.storage) {
+    case OperatorKind::kDense: return local + static_cast<double>(p.dense.size());
+    case OperatorKind::kBlockSparse: return local + static_cast<double>(p.entry_values.size());
+    case OperatorKind::kMatrixFree: return local + 2.0 * static_cast<double>(p.jacobian.size());
+  }
+  return local;
+}
+
+void back_to_best(Workspace::Memory& m, std::span<double> lambda) {
+  std::copy(m.best.begin(), m.best.end(), lambda.begin());
+}
+
+enum class Ready { kUnknown, kYes, kNo };
+
+/// Cost of one Newton step in the unit of sweep_cost; prepares newton on first use.
+double step_cost(const Problem& p, Workspace::Memory& m, Ready& ready) {
+  if (ready == Ready::kUnknown) ready = prepare_newton(p, m) ? Ready::kYes : Ready::kNo;
+  return ready == Ready::kYes ? kFactorSpeed * 2.0 * newton_cost(p, m) + 4.0 * sweep_cost(p) : kInfinity;
+}
+
+}  // namespace
+
+void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+              Report& report) {
+  Ready ready = p.rows() <= settings.max_newton_rows ? Ready::kUnknown : Ready::kNo;
+  int sweeps = kFirstSweeps;
+  int solves = kFirstSolves;
+  begin_sweeps(p, m, lambda);
+  report.method = Method::kBlock;
+  while (m.best_residual > m.target) {
+    const double before = m.best_residual;
+    const int planned = std::min(sweeps, settings.max_sweeps - report.sweeps);
+    block_gauss_seidel(p, planned, m, lambda, report);
+    sweeps *= 3;
+    if (m.best_residual <= m.target) return;
+    const int sweeps_left = settings.max_sweeps - report.sweeps;
+    const int solves_left = settings.max_newton - report.newton_iterations;
+    if (sweeps_left <= 0 && (solves_left <= 0 || ready == Ready::kNo)) return;
+    if (solves_left <= 0 || ready == Ready::kNo) continue;
+    const double cost = step_cost(p, m, ready);
+    const double rate = std::log(before / m.best_residual) / std::max(1, planned);
+    const double left = rate > 0.0 ? std::log(m.best_residual / m.target) / rate : kInfinity;  // (1)
+    if (left < sweeps_left && left * sweep_cost(p) < kSolves * cost) continue;                 // (2)
+    if (ready == Ready::kNo) continue;
+    back_to_best(m, lambda);
+    newton(p, std::min(solves, solves_left), m, lambda, report);
+    solves *= 2;
+    report.method = Method::kNewton;
+    if (m.best_residual <= m.target) return;
+    back_to_best(m, lambda);
+    begin_sweeps(p, m, lambda);
+    report.method = Method::kBlock;
+  }
+}
+
+}  // namespace karakuri::solver

@@ -1,0 +1,308 @@
+// Block Gauss-Seidel with exact local solves, accelerated.
+//
+//   u_i = Σ_j W_ij λ_j + C_i λ_i + q_i          with the newest λ                       (1)
+//   λ_i ← the λ that solves block i alone for   u = u_i + Ŵ_ii (λ − λ_i)                 (2)
+//   Ŵ_ii = sym(W_ii) + C_i + ε                  ε: see local_coulomb.cc                  (3)
+//   v ← v + Σ_s Y_is Δλ_i                       matrix-free: instead of (1)'s sum        (4)
+//
+// Jean and Moreau (1992) with the local solver of local_coulomb.h. Because (2) starts from the present u_i,
+// its fixed points solve the problem itself, also where W_ii is singular or not quite symmetric.
+//
+// Between sweeps the impulses are extrapolated as Nesterov (1983) does for gradients,
+//
+//   y_k = λ_k + β_k (λ_k − λ_{k−1}),  β_k = (θ_k − 1) / θ_{k+1},  θ_{k+1} = (1 + √(1 + 4 θ_k²)) / 2   (5)
+//   restart (θ = 1) when (λ_{k+1} − y_k)·(λ_{k+1} − λ_k) < 0                                           (6)
+//
+// with the restart of O'Donoghue and Candès (Found. Comput. Math. 15, 2015). There is no proof for (2) with
+// friction; what is measured is in docs/solvers.md. It needs all sweeps in the same direction: a forward
+// sweep repeated is one map, forward and backward in turn are two.
+//
+// The true residual costs as much as a sweep. It is taken only when the step length |Δλ| suggests that the
+// target has been reached, with the ratio between the two learned at the last check.
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+#include "solver/memory.h"
+#include "solver/simd.h"
+
+namespace karakuri::solver {
+
+namespace {
+
+constexpr double kFloor = 1e-9;  // (3), relative to the mean diagonal; as in local_coulomb.cc
+
+void dense_velocity(const Problem& p, const Block& block, const double* lambda, double* u) {
+  const std::size_t n = p.q.size();
+  const double* row = p.dense.data() + block.row * n;
+  if (block.size == 3) return dot3(row, n, lambda, static_cast<int>(n), u);
+  for (int r = 0; r < block.size; ++r, row += n) u[r] = dot(row, lambda, static_cast<int>(n));
+}
+
+/// Row of blocks that are all 3x3. The last column is loaded one value early, to stay inside the block.
+void sparse_velocity3(const Problem& p, int i, const double* lambda, double* u) {
+  V4 sum = all4(0.0);
+  V4 late = all4(0.0);
+  for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
+    const double* w = p.entry_values.data() + p.entries[e].offset;
+    const double* x = lambda + p.blocks[p.entries[e].column].row;
+    sum += load4(w) * all4(x[0]);
+    sum += load4(w + 3) * all4(x[1]);
+    late += load4(w + 5) * all4(x[2]);
+  }
+  for (int r = 0; r < 3; ++r) u[r] = sum[r] + late[r + 1];
+}
+
+void sparse_velocity(const Problem& p, int i, bool all3, const double* lambda, double* u) {
+  if (all3) return sparse_velocity3(p, i, lambda, u);
+  const Block& block = p.blocks[i];
+  std::fill_n(u, block.size, 0.0);
+  for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
+    const Block& column = p.blocks[p.entries[e].column];
+    const double* w = p.entry_values.data() + p.entries[e].offset;
+    const double* x = lambda + column.row;
+    for (int c = 0; c < column.size; ++c)
+      for (int r = 0; r < block.size; ++r) u[r] += *w++ * x[c];
+  }
+}
+
+void free_velocity(const Problem& p, int i, const double* velocity, double* u) {
+  const int size = p.blocks[i].size;
+  std::fill_n(u, size, 0.0);
+  for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
+    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
+    const double* j = p.jacobian.data() + p.terms[t].offset;
+    const double* v = velocity + s.velocity;
+    if (s.dof == 6) {
+      const V4 v0 = load4(v);
+      for (int r = 0; r < size; ++r, j += 6) u[r] += sum4(load4(j) * v0) + (j[4] * v[4] + j[5] * v[5]);
+    } else {
+      for (int r = 0; r < size; ++r, j += s.dof) u[r] += dot(j, v, s.dof);
+    }
+  }
+}
+
+void push_velocity(const Problem& p, int i, const double* change, double* velocity) {  // (4)
+  const int size = p.blocks[i].size;
+  for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
+    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
+    const double* y = p.response.data() + p.terms[t].offset;
+    double* v = velocity + s.velocity;
+    if (s.dof == 6 && size == 3) {
+      store4(v, load4(v) + (load4(y) * all4(change[0]) + load4(y + 6) * all4(change[1]) +
+                            load4(y + 12) * all4(change[2])));
+      v[4] += y[4] * change[0] + y[10] * change[1] + y[16] * change[2];
+      v[5] += y[5] * change[0] + y[11] * change[1] + y[17] * change[2];
+    } else {
+      for (int r = 0; r < size; ++r, y += s.dof) axpy(change[r], y, v, s.dof);
+    }
+  }
+}
+
+void prepare_rows(const Block& block, const double* w, const double* compliance, LocalBlocks& local) {
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxBlockSize, kMaxBlockSize>;
+  const int n = block.size;
+  Matrix a = Eigen::Map<const Eigen::MatrixXd>(w, n, n);
+  a = (0.5 * (a + a.transpose())).eval();
+  for (int r = 0; r < n; ++r) a(r, r) += compliance[r];
+  const double mean = a.diagonal().cwiseAbs().sum() / n;
+  const std::size_t offset = local.inverse.size();
+  local.inverse.resize(offset + n * n, 0.0);
+  if (!(mean > 0.0) || !std::isfinite(mean)) return;  // nothing here moves anything: λ stays
+  a.diagonal().array() += kFloor * mean;
+  const Eigen::LDLT<Matrix> factor(a);
+  Matrix inverse = Matrix::Identity(n, n);
+  factor.solveInPlace(inverse);
+  // an indefinite block (W is not J M⁻¹ Jᵀ then) has no exact local solve: a damped step instead
+  const bool usable = factor.info() == Eigen::Success && factor.isPositive() && inverse.allFinite();
+  if (!usable) inverse = Matrix::Identity(n, n) / (a.norm() + kFloor * mean);
+  Eigen::Map<Eigen::MatrixXd>(local.inverse.data() + offset, n, n) = inverse;
+}
+
+}  // namespace
+
+void prepare_blocks(const Problem& p, Workspace::Memory& m) {
+  LocalBlocks& local = m.local;
+  local.index.clear();
+  local.contacts.clear();
+  local.cones.clear();
+  local.inverse.clear();
+  local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
+  double w[kMaxBlockSize * kMaxBlockSize];
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    diagonal_block(p, i, w);
+    if (block.kind != RowKind::kCone) {
+      local.index.push_back(static_cast<int>(local.inverse.size()));
+      prepare_rows(block, w, m.compliance.data() + block.row, local);
+    } else if (block.size == 3) {
+      local.index.push_back(static_cast<int>(local.contacts.size()));
+      prepare_local(p, block, w, m.compliance.data() + block.row, local.contacts.emplace_back());
+    } else {
+      local.index.push_back(static_cast<int>(local.cones.size()));
+      prepare_local(p, block, w, m.compliance.data() + block.row, local.cones.emplace_back());
+    }
+  }
+}
+
+namespace {
+
+/// (2) for rows that are not cones. @return |Δλ|².
+double update_rows(const Problem& p, const Block& block, const double* inverse, const double* u,
+                   double* lambda) {
+  double change = 0.0;
+  double next[kMaxBlockSize];
+  for (int r = 0; r < block.size; ++r) {
+    next[r] = lambda[r];
+    for (int c = 0; c < block.size; ++c) next[r] -= inverse[c * block.size + r] * u[c];
+  }
+  for (int r = 0; r < block.size; ++r) {
+    if (block.kind == RowKind::kComplementarity) next[r] = std::max(0.0, next[r]);
+    if (block.kind == RowKind::kBox)
+      next[r] = std::clamp(next[r], p.lower[block.row + r], p.upper[block.row + r]);
+    change += (next[r] - lambda[r]) * (next[r] - lambda[r]);
+    lambda[r] = next[r];
+  }
+  return change;
+}
+
+double update_block(const Problem& p, int i, LocalBlocks& local, const double* u, double* lambda) {
+  const Block& block = p.blocks[i];
+  const int index = local.index[i];
+  if (block.kind != RowKind::kCone) return update_rows(p, block, local.inverse.data() + index, u, lambda);
+  if (block.size == 3) {
+    LocalCone<2>& cone = local.contacts[index];
+    return cone.dead ? 0.0 : update_local(cone, u, lambda);
+  }
+  LocalCone<-1>& cone = local.cones[index];
+  return cone.dead ? 0.0 : update_local(cone, u, lambda);
+}
+
+/// One pass over all blocks. @return |Δλ|.
+template <OperatorKind Kind>
+double sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
+  double change = 0.0;
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    double u[kMaxBlockSize];
+    if constexpr (Kind == OperatorKind::kDense) dense_velocity(p, block, lambda, u);
+    if constexpr (Kind == OperatorKind::kBlockSparse) sparse_velocity(p, i, m.local.all3, lambda, u);
+    if constexpr (Kind == OperatorKind::kMatrixFree) free_velocity(p, i, m.velocity.data(), u);
+    double* x = lambda + block.row;
+    for (int r = 0; r < block.size; ++r)
+      u[r] += m.compliance[block.row + r] * x[r] + m.q[block.row + r];  // (1)
+    double before[kMaxBlockSize];
+    std::copy_n(x, block.size, before);
+    const double step = update_block(p, i, m.local, u, x);  // (2)
+    change += step;
+    if constexpr (Kind == OperatorKind::kMatrixFree) {
+      if (step == 0.0) continue;
+      for (int r = 0; r < block.size; ++r) before[r] = x[r] - before[r];
+      push_velocity(p, i, before, m.velocity.data());
+    }
+  }
+  return std::sqrt(change);
+}
+
+}  // namespace
+
+double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
+  switch (p.storage) {
+    case OperatorKind::kDense: return sweep<OperatorKind::kDense>(p, m, lambda);
+    case OperatorKind::kBlockSparse: return sweep<OperatorKind::kBlockSparse>(p, m, lambda);
+    default: return sweep<OperatorKind::kMatrixFree>(p, m, lambda);
+  }
+}
+
+double check(const Problem& p, std::span<const double> lambda, Workspace::Memory& m) {
+  if (p.storage == OperatorKind::kDense) {
+    for (const Block& block : p.blocks) dense_velocity(p, block, lambda.data(), m.u.data() + block.row);
+  } else if (p.storage == OperatorKind::kBlockSparse) {
+    for (int i = 0; i < p.block_count(); ++i)
+      sparse_velocity(p, i, m.local.all3, lambda.data(), m.u.data() + p.blocks[i].row);
+  } else {
+    velocity_change(p, lambda, m.velocity);
+    for (int i = 0; i < p.block_count(); ++i)
+      free_velocity(p, i, m.velocity.data(), m.u.data() + p.blocks[i].row);
+  }
+  for (int i = 0; i < p.rows(); ++i) m.u[i] += p.compliance[i] * lambda[i] + p.q[i];
+  const double residual = natural_map(p, lambda, m.u, m.rho);
+  if (residual < m.best_residual) {
+    m.best_residual = residual;
+    std::copy(lambda.begin(), lambda.end(), m.best.begin());
+  }
+  return residual;
+}
+
+namespace {
+
+/// (5): x ← x + β (x − x_previous), x_previous ← x.
+void extrapolate(double beta, std::span<double> x, std::span<double> previous) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double now = x[i];
+    x[i] += beta * (now - previous[i]);
+    previous[i] = now;
+  }
+}
+
+/// Left side of (6), each block weighed by its mobility so that the unit of mass does not matter.
+double agreement(const Problem& p, const Workspace::Memory& m, std::span<const double> lambda) {
+  const Momentum& a = m.momentum;
+  double sum = 0.0;
+  for (int i = 0; i < p.rows(); ++i) sum += (lambda[i] - a.start[i]) * (lambda[i] - a.previous[i]);
+  return sum;
+}
+
+void restart(const Problem& p, Workspace::Memory& m, std::span<const double> lambda) {
+  m.momentum.theta = 1.0;
+  m.momentum.previous.assign(lambda.begin(), lambda.end());
+  if (p.storage == OperatorKind::kMatrixFree)
+    m.momentum.previous_velocity.assign(m.velocity.begin(), m.velocity.end());
+}
+
+}  // namespace
+
+double accelerated_sweep(const Problem& p, Workspace::Memory& m, std::span<double> lambda) {
+  Momentum& a = m.momentum;
+  const double next = 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * a.theta * a.theta));
+  const double beta = (a.theta - 1.0) / next;
+  a.theta = next;
+  extrapolate(beta, lambda, a.previous);
+  if (p.storage == OperatorKind::kMatrixFree) extrapolate(beta, m.velocity, a.previous_velocity);
+  a.start.assign(lambda.begin(), lambda.end());
+  const double step = gauss_seidel_sweep(p, m, lambda.data());
+  if (!(agreement(p, m, lambda) >= 0.0)) a.theta = 1.0;  // (6)
+  return step;
+}
+
+void begin_sweeps(const Problem& p, Workspace::Memory& m, std::span<const double> lambda) {
+  m.q.assign(p.q.begin(), p.q.end());
+  m.compliance.assign(p.compliance.begin(), p.compliance.end());
+  prepare_blocks(p, m);
+  check(p, lambda, m);
+  restart(p, m, lambda);
+}
+
+void block_gauss_seidel(const Problem& p, int sweeps, Workspace::Memory& m, std::span<double> lambda,
+                        Report& report) {
+  double ratio = 1.0;  // residual / |Δλ|
+  if (m.best_residual <= m.target) return;
+  constexpr int kCheckEvery = 25;
+  for (int k = 0; k < sweeps; ++k) {
+    const double step = accelerated_sweep(p, m, lambda);
+    ++report.sweeps;
+    if (ratio * step > m.target && (k + 1) % kCheckEvery != 0 && k + 1 < sweeps) continue;
+    const double residual = check(p, lambda, m);
+    if (residual <= m.target || step == 0.0) return;
+    if (!(residual <
+          1e3 * m.best_residual)) {  // diverging, or not finite: back to the best, without momentum
+      std::copy(m.best.begin(), m.best.end(), lambda.begin());
+      check(p, lambda, m);
+      restart(p, m, lambda);
+    }
+    ratio = residual / step;
+  }
+}
+
+}  // namespace karakuri::solver

@@ -1,0 +1,89 @@
+// What a Workspace holds: every method's scratch, kept between solves.
+#pragma once
+
+#include <vector>
+
+#include "karakuri/solver/solve.h"
+#include "solver/coupling.h"
+#include "solver/envelope_lu.h"
+#include "solver/local_coulomb.h"
+
+namespace karakuri::solver {
+
+/// The blocks' own parts of W, prepared for local solves; see gauss_seidel.cc.
+struct LocalBlocks {
+  bool all3 = false;                   // every block has 3 rows
+  std::vector<int> index;              // blocks; into the array of its kind
+  std::vector<LocalCone<2>> contacts;  // cones of 3 rows
+  std::vector<LocalCone<-1>> cones;    // cones of any other size
+  std::vector<double> inverse;         // equality blocks: Ŵ⁻¹, size², and box rows: 1/ŵ
+};
+
+/// One block in a Newton step, see newton.cc: its impulse moves along the columns of `move`, and its velocity
+/// has to vanish along the columns of `test`; both size x count, column by column.
+struct NewtonBlock {
+  int begin = 0;       // first reduced unknown
+  int count = 0;       // 0: the impulse is held
+  bool whole = false;  // move = test = identity
+  double move[kMaxBlockSize * kMaxBlockSize];
+  double test[kMaxBlockSize * kMaxBlockSize];
+  double stiffness[kMaxBlockSize];  // added to the diagonal of the reduced matrix
+};
+
+struct NewtonMemory {
+  Coupling coupling;
+  EnvelopeLu lu;
+  std::vector<NewtonBlock> blocks;
+  std::vector<double> prox;            // blocks: ŵ_i, the scale of the proximal term
+  std::vector<int> first;              // reduced rows
+  std::vector<double> step;            // reduced rows
+  std::vector<double> snapped, trial;  // rows
+  std::vector<double> centre;          // rows: λ about which the proximal term pulls
+  std::vector<double> u;               // rows: velocities of the proximal problem
+};
+
+/// Extrapolation between sweeps, see gauss_seidel.cc.
+struct Momentum {
+  double theta = 1.0;
+  std::vector<double> previous, start;    // rows
+  std::vector<double> previous_velocity;  // velocities()
+};
+
+struct Workspace::Memory {
+  Momentum momentum;
+  NewtonMemory newton;
+  LocalBlocks local;
+  std::vector<double> velocity;    // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
+  std::vector<double> u;           // rows
+  std::vector<double> q;           // rows: what the sweeps use for q and C, with a proximal term or without
+  std::vector<double> compliance;  //
+  std::vector<double> rho;         // blocks; empty for Measure::kUnit
+  std::vector<double> best;        // rows: impulses with the smallest residual so far
+  double best_residual = kInfinity;
+  double target = 0.0;
+};
+
+/// Residual of λ in the measure asked for; fills m.u, and keeps λ as m.best if it is the best so far.
+double check(const Problem& problem, std::span<const double> lambda, Workspace::Memory& m);
+
+/// One method each: impulses in and out, sweeps or iterations spent; the caller checks and reports.
+/// Prepares local solves with m.compliance.
+void prepare_blocks(const Problem& problem, Workspace::Memory& m);
+double gauss_seidel_sweep(const Problem& problem, Workspace::Memory& m, double* lambda);
+/// Prepares sweeps on the problem itself from λ; block_gauss_seidel then goes on from wherever it was left.
+void begin_sweeps(const Problem& problem, Workspace::Memory& m, std::span<const double> lambda);
+void block_gauss_seidel(const Problem& problem, int sweeps, Workspace::Memory& m, std::span<double> lambda,
+                        Report& report);
+
+/// Builds what newton() needs of the problem. False where W is too large to write out.
+bool prepare_newton(const Problem& problem, Workspace::Memory& m);
+/// Multiplications of one factorisation with every contact sticking.
+double newton_cost(const Problem& problem, Workspace::Memory& m);
+void newton(const Problem& problem, int max_solves, Workspace::Memory& m, std::span<double> lambda,
+            Report& report);
+
+/// block and newton in turn, see combined.cc.
+void combined(const Problem& problem, const Settings& settings, Workspace::Memory& m,
+              std::span<double> lambda, Report& report);
+
+}  // namespace karakuri::solver

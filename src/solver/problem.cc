@@ -1,0 +1,220 @@
+#include "karakuri/solver/problem.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace karakuri::solver {
+
+void Problem::clear(OperatorKind kind) {
+  storage = kind;
+  blocks.clear();
+  for (auto* rows : {&q, &compliance, &lower, &upper, &friction, &dense, &entry_values, &jacobian, &response})
+    rows->clear();
+  entry_start.assign(1, 0);
+  term_start.assign(1, 0);
+  entries.clear();
+  subsystems.clear();
+  terms.clear();
+}
+
+int Problem::add_block(RowKind kind, int size) {
+  blocks.push_back({kind, rows(), size});
+  const std::size_t n = q.size() + size;
+  q.resize(n, 0.0);
+  compliance.resize(n, 0.0);
+  lower.resize(n, -kInfinity);
+  upper.resize(n, kInfinity);
+  friction.resize(n, 0.0);
+  term_start.push_back(static_cast<int>(terms.size()));
+  return block_count() - 1;
+}
+
+int Problem::add_equality(int size) { return add_block(RowKind::kEquality, size); }
+
+int Problem::add_linear(double c, double bias) {
+  const int block = add_block(RowKind::kLinear, 1);
+  compliance.back() = c;
+  q.back() = bias;
+  return block;
+}
+
+int Problem::add_complementarity() {
+  const int block = add_block(RowKind::kComplementarity, 1);
+  lower.back() = 0.0;
+  return block;
+}
+
+int Problem::add_box(double low, double high) {
+  const int block = add_block(RowKind::kBox, 1);
+  lower.back() = low;
+  upper.back() = high;
+  return block;
+}
+
+int Problem::add_cone(double mu) {
+  const int block = add_block(RowKind::kCone, 3);
+  friction[rows() - 2] = friction[rows() - 1] = mu;
+  return block;
+}
+
+int Problem::add_planar_cone(double mu) {
+  const int block = add_block(RowKind::kCone, 2);
+  friction.back() = mu;
+  return block;
+}
+
+int Problem::add_cone(std::span<const double> mu) {
+  const int block = add_block(RowKind::kCone, 1 + static_cast<int>(mu.size()));
+  std::copy(mu.begin(), mu.end(), friction.end() - static_cast<std::ptrdiff_t>(mu.size()));
+  return block;
+}
+
+int Problem::add_subsystem(int dof) {
+  subsystems.push_back({velocities(), dof});
+  return static_cast<int>(subsystems.size()) - 1;
+}
+
+Term Problem::add_term(int subsystem) {
+  const Term term{subsystem, static_cast<int>(jacobian.size())};
+  const std::size_t n = jacobian.size() + blocks.back().size * subsystems[subsystem].dof;
+  jacobian.resize(n, 0.0);
+  response.resize(n, 0.0);
+  terms.push_back(term);
+  term_start.back() = static_cast<int>(terms.size());
+  return term;
+}
+
+void Problem::begin_entries(int block) {
+  entry_start.resize(block + 2);
+  entry_start[block + 1] = static_cast<int>(entries.size());
+}
+
+std::span<double> Problem::add_entry(int column_block) {
+  const int row_block = static_cast<int>(entry_start.size()) - 2;
+  const std::size_t offset = entry_values.size();
+  const std::size_t size = blocks[row_block].size * blocks[column_block].size;
+  entries.push_back({column_block, static_cast<int>(offset)});
+  entry_start.back() = static_cast<int>(entries.size());
+  entry_values.resize(offset + size, 0.0);
+  return {entry_values.data() + offset, size};
+}
+
+void set_rigid_response(Problem& p, const Term& term, int size, double inverse_mass,
+                        std::span<const double, 9> inverse_inertia) {
+  const std::span<const double> jacobian = p.jacobian_of(term, size);
+  const std::span<double> response = p.response_of(term, size);
+  for (int r = 0; r < size; ++r) {
+    const double* j = jacobian.data() + 6 * r;
+    double* y = response.data() + 6 * r;
+    for (int k = 0; k < 3; ++k) {
+      y[k] = inverse_mass * j[k];
+      const double* row = inverse_inertia.data() + 3 * k;
+      y[3 + k] = row[0] * j[3] + row[1] * j[4] + row[2] * j[5];
+    }
+  }
+}
+
+namespace {
+
+double dot(const double* a, const double* b, int n) {
+  double sum = 0.0;
+  for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+void apply_dense(const Problem& p, const double* lambda, double* out) {
+  const int n = p.rows();
+  for (int i = 0; i < n; ++i) out[i] = dot(p.dense.data() + static_cast<std::size_t>(i) * n, lambda, n);
+}
+
+void apply_block_sparse(const Problem& p, const double* lambda, double* out) {
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& row = p.blocks[i];
+    double* y = out + row.row;
+    std::fill_n(y, row.size, 0.0);
+    for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
+      const Block& column = p.blocks[p.entries[e].column];
+      const double* w = p.entry_values.data() + p.entries[e].offset;
+      for (int c = 0; c < column.size; ++c) {
+        const double x = lambda[column.row + c];
+        for (int r = 0; r < row.size; ++r) y[r] += *w++ * x;
+      }
+    }
+  }
+}
+
+void apply_jacobian(const Problem& p, const double* velocity, double* out) {
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    double* y = out + block.row;
+    std::fill_n(y, block.size, 0.0);
+    for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
+      const Subsystem& s = p.subsystems[p.terms[t].subsystem];
+      const double* j = p.jacobian.data() + p.terms[t].offset;
+      for (int r = 0; r < block.size; ++r, j += s.dof) y[r] += dot(j, velocity + s.velocity, s.dof);
+    }
+  }
+}
+
+}  // namespace
+
+void velocity_change(const Problem& p, std::span<const double> lambda, std::span<double> velocity) {
+  assert(static_cast<int>(velocity.size()) >= p.velocities());
+  std::fill(velocity.begin(), velocity.end(), 0.0);
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
+      const Subsystem& s = p.subsystems[p.terms[t].subsystem];
+      const double* y = p.response.data() + p.terms[t].offset;
+      double* v = velocity.data() + s.velocity;
+      for (int r = 0; r < block.size; ++r, y += s.dof) {
+        const double x = lambda[block.row + r];
+        for (int k = 0; k < s.dof; ++k) v[k] += y[k] * x;
+      }
+    }
+  }
+}
+
+void apply_operator(const Problem& p, std::span<const double> lambda, std::span<double> velocity,
+                    std::span<double> out) {
+  switch (p.storage) {
+    case OperatorKind::kDense: return apply_dense(p, lambda.data(), out.data());
+    case OperatorKind::kBlockSparse: return apply_block_sparse(p, lambda.data(), out.data());
+    case OperatorKind::kMatrixFree:
+      velocity_change(p, lambda, velocity);
+      return apply_jacobian(p, velocity.data(), out.data());
+  }
+}
+
+void row_velocities(const Problem& p, std::span<const double> lambda, std::span<double> velocity,
+                    std::span<double> u) {
+  apply_operator(p, lambda, velocity, u);
+  for (int i = 0; i < p.rows(); ++i) u[i] += p.compliance[i] * lambda[i] + p.q[i];
+}
+
+void diagonal_block(const Problem& p, int index, double* out) {
+  const Block& block = p.blocks[index];
+  const int n = block.size;
+  std::fill_n(out, n * n, 0.0);
+  if (p.storage == OperatorKind::kDense) {
+    for (int c = 0; c < n; ++c)
+      for (int r = 0; r < n; ++r)
+        out[c * n + r] = p.dense[static_cast<std::size_t>(block.row + r) * p.rows() + block.row + c];
+  } else if (p.storage == OperatorKind::kBlockSparse) {
+    for (int e = p.entry_start[index]; e < p.entry_start[index + 1]; ++e)
+      if (p.entries[e].column == index) std::copy_n(p.entry_values.data() + p.entries[e].offset, n * n, out);
+  } else {
+    for (int a = p.term_start[index]; a < p.term_start[index + 1]; ++a) {
+      for (int b = p.term_start[index]; b < p.term_start[index + 1]; ++b) {
+        if (p.terms[a].subsystem != p.terms[b].subsystem) continue;
+        const int dof = p.subsystems[p.terms[a].subsystem].dof;
+        for (int c = 0; c < n; ++c)
+          for (int r = 0; r < n; ++r)
+            out[c * n + r] += dot(p.jacobian.data() + p.terms[a].offset + r * dof,
+                                  p.response.data() + p.terms[b].offset + c * dof, dof);
+      }
+    }
+  }
+}
+
+}  // namespace karakuri::solver

@@ -1,0 +1,142 @@
+//   F = λ − P_K(λ − ρ û)                    natural map, ρ > 0                     (1)
+//   û = u + (μ |u_t|, 0, 0) for cones, û = u for other rows                         (2)
+//
+// Acary, Brémond, Huber, "On solving contact problems with Coulomb friction: formulations and numerical
+// comparisons", in Advanced Topics in Nonsmooth Dynamics (2018), §3. Their measure is |F| / |q| with ρ = 1.
+#include "karakuri/solver/residual.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solver/cone.h"
+
+namespace karakuri::solver {
+
+namespace {
+
+double square(double x) { return x * x; }
+
+/// |F|² of one block, in round coordinates.
+double block_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
+                         double rho) {
+  double sum = 0.0;
+  if (block.kind == RowKind::kCone) {
+    const ConeScale scale = cone_scale(p, block);
+    double z[kMaxBlockSize];
+    double x[kMaxBlockSize];
+    to_round(scale, block.size, lambda, u, z, x);
+    for (int i = 0; i < block.size; ++i) x[i] = z[i] - rho * x[i];
+    project_cone(x, block.size, scale.mu);
+    for (int i = 0; i < block.size; ++i) sum += square(z[i] - x[i]);
+    return sum;
+  }
+  for (int i = 0; i < block.size; ++i) {
+    const double x = lambda[i] - rho * u[i];
+    switch (block.kind) {
+      case RowKind::kComplementarity: sum += square(lambda[i] - std::max(x, 0.0)); break;
+      case RowKind::kBox:
+        sum += square(lambda[i] - std::clamp(x, p.lower[block.row + i], p.upper[block.row + i]));
+        break;
+      default: sum += square(rho * u[i]);
+    }
+  }
+  return sum;
+}
+
+double bound_violation(const Problem& p, const Block& block, const double* lambda) {
+  if (block.kind == RowKind::kComplementarity) return std::max(0.0, -lambda[0]);
+  if (block.kind == RowKind::kBox)
+    return std::max({0.0, p.lower[block.row] - lambda[0], lambda[0] - p.upper[block.row]});
+  return 0.0;
+}
+
+double box_complementarity(const Problem& p, const Block& block, const double* lambda, const double* u) {
+  if (block.kind == RowKind::kComplementarity) return std::abs(lambda[0] * u[0]);
+  if (block.kind != RowKind::kBox) return 0.0;
+  const double bound = u[0] > 0.0 ? p.lower[block.row] : p.upper[block.row];
+  return u[0] == 0.0 ? 0.0 : std::min(std::abs(lambda[0] - bound), 1e300) * std::abs(u[0]);
+}
+
+void measure_cone(const Problem& p, const Block& block, const double* lambda, const double* u, double slip,
+                  double load, Residuals& worst) {
+  const ConeScale scale = cone_scale(p, block);
+  double z[kMaxBlockSize];
+  double u_hat[kMaxBlockSize];
+  to_round(scale, block.size, lambda, u, z, u_hat);
+  double work = 0.0;
+  for (int i = 0; i < block.size; ++i) work += z[i] * u_hat[i];
+  worst.complementarity = std::max(worst.complementarity, std::abs(work));
+
+  double x[kMaxBlockSize];
+  std::copy_n(z, block.size, x);
+  project_cone(x, block.size, scale.mu);
+  double distance = 0.0;
+  for (int i = 0; i < block.size; ++i) distance += square(z[i] - x[i]);
+  worst.violation = std::max(worst.violation, std::sqrt(distance));
+
+  const double speed = tangent_norm(u_hat, block.size);
+  const double force = tangent_norm(z, block.size);
+  if (speed <= slip || z[0] <= load || scale.mu == 0.0) return;
+  // atan2 of the rejected and the opposing part: accurate also near zero, where acos is not
+  double rejected = 0.0;
+  for (int i = 1; i < block.size; ++i) rejected += square(z[i] / std::max(force, 1e-300) + u_hat[i] / speed);
+  const double half_chord = 0.5 * std::sqrt(rejected);
+  worst.direction_error =
+      std::max(worst.direction_error, force > 0.0 ? 2.0 * std::asin(std::min(1.0, half_chord)) : 0.0);
+}
+
+}  // namespace
+
+double block_natural_map(const Problem& p, int i, std::span<const double> lambda, std::span<const double> u,
+                         double rho) {
+  const Block& block = p.blocks[i];
+  return block_natural_map(p, block, lambda.data() + block.row, u.data() + block.row, rho);
+}
+
+double natural_map(const Problem& p, std::span<const double> lambda, std::span<const double> u,
+                   std::span<const double> rho) {
+  double sum = 0.0;
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    const double r = rho.empty() ? 1.0 : rho[i];
+    sum += block_natural_map(p, block, lambda.data() + block.row, u.data() + block.row, r) / (r * r);
+  }
+  return std::sqrt(sum);
+}
+
+void block_rho(const Problem& p, std::span<double> rho) {
+  double w[kMaxBlockSize * kMaxBlockSize];
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    diagonal_block(p, i, w);
+    double trace = 0.0;
+    for (int k = 0; k < block.size; ++k)
+      trace += std::abs(w[k * (block.size + 1)]) + p.compliance[block.row + k];
+    rho[i] = trace > 0.0 ? block.size / trace : 1.0;
+  }
+}
+
+Residuals measure_all(const Problem& p, std::span<const double> lambda, std::span<const double> u,
+                      double slip, double load, std::span<const double> rho) {
+  Residuals worst;
+  worst.natural_map = natural_map(p, lambda, u, rho);
+  for (const Block& block : p.blocks) {
+    const double* l = lambda.data() + block.row;
+    if (block.kind == RowKind::kCone) {
+      measure_cone(p, block, l, u.data() + block.row, slip, load, worst);
+    } else {
+      worst.violation = std::max(worst.violation, bound_violation(p, block, l));
+      worst.complementarity =
+          std::max(worst.complementarity, box_complementarity(p, block, l, u.data() + block.row));
+    }
+  }
+  return worst;
+}
+
+double norm_q(const Problem& p) {
+  double sum = 0.0;
+  for (const double q : p.q) sum += q * q;
+  return std::sqrt(sum);
+}
+
+}  // namespace karakuri::solver
