@@ -24,81 +24,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solver/access.h"
 #include "solver/memory.h"
-#include "solver/simd.h"
 
 namespace karakuri::solver {
 
 namespace {
 
 constexpr double kFloor = 1e-9;  // (3), relative to the mean diagonal; as in local_coulomb.cc
-
-void dense_velocity(const Problem& p, const Block& block, const double* lambda, double* u) {
-  const std::size_t n = p.q.size();
-  const double* row = p.dense.data() + block.row * n;
-  if (block.size == 3) return dot3(row, n, lambda, static_cast<int>(n), u);
-  for (int r = 0; r < block.size; ++r, row += n) u[r] = dot(row, lambda, static_cast<int>(n));
-}
-
-/// Row of blocks that are all 3x3. The last column is loaded one value early, to stay inside the block.
-void sparse_velocity3(const Problem& p, int i, const double* lambda, double* u) {
-  V4 sum = all4(0.0);
-  V4 late = all4(0.0);
-  for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
-    const double* w = p.entry_values.data() + p.entries[e].offset;
-    const double* x = lambda + p.blocks[p.entries[e].column].row;
-    sum += load4(w) * all4(x[0]);
-    sum += load4(w + 3) * all4(x[1]);
-    late += load4(w + 5) * all4(x[2]);
-  }
-  for (int r = 0; r < 3; ++r) u[r] = sum[r] + late[r + 1];
-}
-
-void sparse_velocity(const Problem& p, int i, bool all3, const double* lambda, double* u) {
-  if (all3) return sparse_velocity3(p, i, lambda, u);
-  const Block& block = p.blocks[i];
-  std::fill_n(u, block.size, 0.0);
-  for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
-    const Block& column = p.blocks[p.entries[e].column];
-    const double* w = p.entry_values.data() + p.entries[e].offset;
-    const double* x = lambda + column.row;
-    for (int c = 0; c < column.size; ++c)
-      for (int r = 0; r < block.size; ++r) u[r] += *w++ * x[c];
-  }
-}
-
-void free_velocity(const Problem& p, int i, const double* velocity, double* u) {
-  const int size = p.blocks[i].size;
-  std::fill_n(u, size, 0.0);
-  for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
-    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
-    const double* j = p.jacobian.data() + p.terms[t].offset;
-    const double* v = velocity + s.velocity;
-    if (s.dof == 6) {
-      const V4 v0 = load4(v);
-      for (int r = 0; r < size; ++r, j += 6) u[r] += sum4(load4(j) * v0) + (j[4] * v[4] + j[5] * v[5]);
-    } else {
-      for (int r = 0; r < size; ++r, j += s.dof) u[r] += dot(j, v, s.dof);
-    }
-  }
-}
-
-void push_velocity(const Problem& p, int i, const double* change, double* velocity) {  // (4)
-  const int size = p.blocks[i].size;
-  for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
-    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
-    const double* y = p.response.data() + p.terms[t].offset;
-    double* v = velocity + s.velocity;
-    if (s.dof == 6 && size == 3) {
-      store4(v, load4(v) + (load4(y) * all4(change[0]) + load4(y + 6) * all4(change[1]) +
-                            load4(y + 12) * all4(change[2])));
-      v[4] += y[4] * change[0] + y[10] * change[1] + y[16] * change[2];
-      v[5] += y[5] * change[0] + y[11] * change[1] + y[17] * change[2];
-    } else {
-      for (int r = 0; r < size; ++r, y += s.dof) axpy(change[r], y, v, s.dof);
-    }
-  }
-}
 
 void prepare_rows(const Block& block, const double* w, const double* compliance, LocalBlocks& local) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxBlockSize, kMaxBlockSize>;
@@ -179,16 +112,14 @@ double update_block(const Problem& p, int i, LocalBlocks& local, const double* u
   return cone.dead ? 0.0 : update_local(cone, u, lambda);
 }
 
-/// One pass over all blocks. @return |Δλ|.
-template <OperatorKind Kind>
-double sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
+}  // namespace
+
+double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
   double change = 0.0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     double u[kMaxBlockSize];
-    if constexpr (Kind == OperatorKind::kDense) dense_velocity(p, block, lambda, u);
-    if constexpr (Kind == OperatorKind::kBlockSparse) sparse_velocity(p, i, m.local.all3, lambda, u);
-    if constexpr (Kind == OperatorKind::kMatrixFree) free_velocity(p, i, m.velocity.data(), u);
+    block_velocity(p, m, i, lambda, u);
     double* x = lambda + block.row;
     for (int r = 0; r < block.size; ++r)
       u[r] += m.compliance[block.row + r] * x[r] + m.q[block.row + r];  // (1)
@@ -196,36 +127,17 @@ double sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
     std::copy_n(x, block.size, before);
     const double step = update_block(p, i, m.local, u, x);  // (2)
     change += step;
-    if constexpr (Kind == OperatorKind::kMatrixFree) {
-      if (step == 0.0) continue;
-      for (int r = 0; r < block.size; ++r) before[r] = x[r] - before[r];
-      push_velocity(p, i, before, m.velocity.data());
-    }
+    if (step == 0.0) continue;
+    for (int r = 0; r < block.size; ++r) before[r] = x[r] - before[r];
+    block_changed(p, m, i, before);
   }
   return std::sqrt(change);
 }
 
-}  // namespace
-
-double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
-  switch (p.storage) {
-    case OperatorKind::kDense: return sweep<OperatorKind::kDense>(p, m, lambda);
-    case OperatorKind::kBlockSparse: return sweep<OperatorKind::kBlockSparse>(p, m, lambda);
-    default: return sweep<OperatorKind::kMatrixFree>(p, m, lambda);
-  }
-}
-
 double check(const Problem& p, std::span<const double> lambda, Workspace::Memory& m) {
-  if (p.storage == OperatorKind::kDense) {
-    for (const Block& block : p.blocks) dense_velocity(p, block, lambda.data(), m.u.data() + block.row);
-  } else if (p.storage == OperatorKind::kBlockSparse) {
-    for (int i = 0; i < p.block_count(); ++i)
-      sparse_velocity(p, i, m.local.all3, lambda.data(), m.u.data() + p.blocks[i].row);
-  } else {
-    velocity_change(p, lambda, m.velocity);
-    for (int i = 0; i < p.block_count(); ++i)
-      free_velocity(p, i, m.velocity.data(), m.u.data() + p.blocks[i].row);
-  }
+  if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
+  for (int i = 0; i < p.block_count(); ++i)
+    block_velocity(p, m, i, lambda.data(), m.u.data() + p.blocks[i].row);
   for (int i = 0; i < p.rows(); ++i) m.u[i] += p.compliance[i] * lambda[i] + p.q[i];
   const double residual = natural_map(p, lambda, m.u, m.rho);
   if (residual < m.best_residual) {

@@ -49,16 +49,29 @@ struct Momentum {
   std::vector<double> previous_velocity;  // velocities()
 };
 
+/// Dense scratch of the pivoting methods.
+struct PivotMemory {
+  std::vector<double> matrix;    // W or the tableau
+  std::vector<double> inverse;   // dantzig: of the free part of W
+  std::vector<double> equality;  // lemke: what eliminates the equality rows
+  std::vector<double> x, w, low, high, dx, dw, column;
+  std::vector<int> set, place, kind;
+};
+
 struct Workspace::Memory {
+  PivotMemory pivot;
   Momentum momentum;
   NewtonMemory newton;
   LocalBlocks local;
-  std::vector<double> velocity;    // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
-  std::vector<double> u;           // rows
-  std::vector<double> q;           // rows: what the sweeps use for q and C, with a proximal term or without
-  std::vector<double> compliance;  //
-  std::vector<double> rho;         // blocks; empty for Measure::kUnit
-  std::vector<double> best;        // rows: impulses with the smallest residual so far
+  std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
+  std::vector<double> u;             // rows
+  std::vector<double> q;             // rows: what the sweeps use for q and C, with a proximal term or without
+  std::vector<double> compliance;    //
+  std::vector<double> rho;           // blocks; empty for Measure::kUnit
+  std::vector<double> best;          // rows: impulses with the smallest residual so far
+  Problem frictionless;              // feasibility.cc
+  std::vector<double> drift;         // rows; feasibility.cc
+  std::vector<unsigned char> flags;  // rows
   double best_residual = kInfinity;
   double target = 0.0;
 };
@@ -69,6 +82,7 @@ double check(const Problem& problem, std::span<const double> lambda, Workspace::
 /// One method each: impulses in and out, sweeps or iterations spent; the caller checks and reports.
 /// Prepares local solves with m.compliance.
 void prepare_blocks(const Problem& problem, Workspace::Memory& m);
+/// One pass over all blocks. @return |Δλ|.
 double gauss_seidel_sweep(const Problem& problem, Workspace::Memory& m, double* lambda);
 /// Prepares sweeps on the problem itself from λ; block_gauss_seidel then goes on from wherever it was left.
 void begin_sweeps(const Problem& problem, Workspace::Memory& m, std::span<const double> lambda);
@@ -81,6 +95,26 @@ bool prepare_newton(const Problem& problem, Workspace::Memory& m);
 double newton_cost(const Problem& problem, Workspace::Memory& m);
 void newton(const Problem& problem, int max_solves, Workspace::Memory& m, std::span<double> lambda,
             Report& report);
+
+/// The published methods; all leave their last iterate in λ, not the one with the smallest residual.
+void extended_pgs(const Problem& problem, const Settings& settings, Workspace::Memory& m,
+                  std::span<double> lambda, Report& report);
+void springhead(const Problem& problem, const Settings& settings, Workspace::Memory& m,
+                std::span<double> lambda, Report& report);
+void dantzig(const Problem& problem, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+             Report& report);
+void lemke(const Problem& problem, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+           Report& report);
+/// Variables of the LCP that lemke makes of a problem.
+int lemke_size(const Problem& problem, int faces);
+/// W + C as a dense matrix, row by row.
+void densify(const Problem& problem, Workspace::Memory& m, std::vector<double>& matrix);
+
+/// One proximal problem about λ, by Newton's method; for feasibility.cc. prepare_newton() first.
+void proximal_step(const Problem& problem, double alpha, Workspace::Memory& m, std::span<double> lambda,
+                   Report& report);
+/// Whether a direction proves that nothing solves the problem. Overwrites m.best.
+bool proven_infeasible(const Problem& problem, Workspace::Memory& m);
 
 /// block and newton in turn, see combined.cc.
 void combined(const Problem& problem, const Settings& settings, Workspace::Memory& m,

@@ -384,6 +384,13 @@ double newton_cost(const Problem& p, Workspace::Memory& m) {
   return envelope_cost(n.first);
 }
 
+void proximal_step(const Problem& p, double alpha, Workspace::Memory& m, std::span<double> lambda,
+                   Report& report) {
+  m.q.resize(p.rows());
+  m.compliance.resize(p.rows());
+  solve_proximal(p, alpha, m, lambda, report);
+}
+
 void newton(const Problem& p, int max_solves, Workspace::Memory& m, std::span<double> lambda,
             Report& report) {
   m.q.assign(p.q.begin(), p.q.end());

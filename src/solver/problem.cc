@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <string>
 
 namespace karakuri::solver {
 
@@ -215,6 +217,90 @@ void diagonal_block(const Problem& p, int index, double* out) {
       }
     }
   }
+}
+
+namespace {
+
+Diagnostic error(std::string what, std::string remedy) {
+  return {Severity::kError, "solver problem", std::move(what), std::move(remedy)};
+}
+
+std::string at(int i) { return " at row " + std::to_string(i); }
+
+void validate_row(const Problem& p, const Block& block, int i, std::vector<Diagnostic>& found) {
+  if (!std::isfinite(p.q[i])) found.push_back(error("q is not finite" + at(i), "check the state"));
+  if (!(p.compliance[i] >= 0.0 && std::isfinite(p.compliance[i])))
+    found.push_back(error("compliance is negative or not finite" + at(i), "0 for a rigid row"));
+  if (block.kind == RowKind::kLinear && p.compliance[i] == 0.0)
+    found.push_back(error("linear row without compliance" + at(i), "use an equality row"));
+  if (block.kind == RowKind::kBox &&
+      !(p.lower[i] <= p.upper[i] && p.lower[i] < kInfinity && p.upper[i] > -kInfinity))
+    found.push_back(error("empty bounds" + at(i), "lower ≤ upper, and one of them finite or both infinite"));
+  if (block.kind == RowKind::kCone && i > block.row &&
+      !(p.friction[i] >= 0.0 && std::isfinite(p.friction[i])))
+    found.push_back(error("friction is negative or not finite" + at(i), "μ ≥ 0; a large one for no slip"));
+}
+
+bool block_size_fits(const Block& block) {
+  switch (block.kind) {
+    case RowKind::kEquality: return block.size >= 1 && block.size <= kMaxBlockSize;
+    case RowKind::kCone: return block.size >= 2 && block.size <= kMaxBlockSize;
+    default: return block.size == 1;
+  }
+}
+
+bool blocks_are_consecutive(const Problem& p) {
+  int row = 0;
+  for (const Block& block : p.blocks) {
+    if (block.row != row || !block_size_fits(block)) return false;
+    row += block.size;
+  }
+  return row == p.rows();
+}
+
+bool operator_fits(const Problem& p) {
+  const std::size_t n = p.q.size();
+  if (p.storage == OperatorKind::kDense) return p.dense.size() == n * n;
+  const std::vector<int>& start = p.storage == OperatorKind::kBlockSparse ? p.entry_start : p.term_start;
+  const std::size_t count = p.storage == OperatorKind::kBlockSparse ? p.entries.size() : p.terms.size();
+  if (start.size() != p.blocks.size() + 1 || start.front() != 0 || start.back() != static_cast<int>(count))
+    return false;
+  for (int i = 0; i < p.block_count(); ++i) {
+    if (start[i] > start[i + 1]) return false;
+    for (int k = start[i]; k < start[i + 1]; ++k) {
+      if (p.storage == OperatorKind::kBlockSparse) {
+        const Entry& e = p.entries[k];
+        if (e.column < 0 || e.column >= p.block_count() || e.offset < 0) return false;
+        const std::size_t size = p.blocks[i].size * p.blocks[e.column].size;
+        if (e.offset + size > p.entry_values.size()) return false;
+      } else {
+        const Term& t = p.terms[k];
+        if (t.subsystem < 0 || t.subsystem >= static_cast<int>(p.subsystems.size()) || t.offset < 0)
+          return false;
+        const std::size_t size = p.blocks[i].size * p.subsystems[t.subsystem].dof;
+        if (t.offset + size > p.jacobian.size() || t.offset + size > p.response.size()) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> validate(const Problem& p) {
+  const std::size_t n = p.q.size();
+  std::vector<Diagnostic> found;
+  if (p.compliance.size() != n || p.lower.size() != n || p.upper.size() != n || p.friction.size() != n)
+    return {error("arrays of rows differ in length", "use the add_ functions")};
+  if (!blocks_are_consecutive(p))
+    return {error("blocks do not cover the rows in order, or have a size their kind cannot have",
+                  "equality 1 to 6, cone 2 to 6, all others 1 row")};
+  if (!operator_fits(p))
+    return {error("the operator does not fit the blocks",
+                  "dense: rows²; block-sparse and matrix-free: see problem.h")};
+  for (const Block& block : p.blocks)
+    for (int r = 0; r < block.size; ++r) validate_row(p, block, block.row + r, found);
+  return found;
 }
 
 }  // namespace karakuri::solver

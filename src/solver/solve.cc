@@ -91,31 +91,85 @@ void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
   if (!m.rho.empty()) block_rho(p, m.rho);
 }
 
+constexpr int kMaxPivotRows = 4000;        // dense matrices of the pivoting methods: 128 MB
+constexpr int kMaxFeasibilityRows = 3000;  // beyond this an unsolved problem is not examined further
+
+Diagnostic refuse(Method method, std::string what, std::string remedy) {
+  return {Severity::kError, "solver " + std::string(name_of(method)), std::move(what), std::move(remedy)};
+}
+
+/// What this method cannot take of this problem; empty where it can.
+std::vector<Diagnostic> unsuited(const Problem& p, const Settings& settings) {
+  const Method method = settings.method;
+  if (method != Method::kLemke && method != Method::kDantzig) return {};
+  const bool wide = std::any_of(p.blocks.begin(), p.blocks.end(),
+                                [](const Block& b) { return b.kind == RowKind::kCone && b.size > 3; });
+  if (method == Method::kLemke && wide)
+    return {refuse(method, "a cone with torsional or rolling friction",
+                   "a pyramid has 2 or 3 rows; use default")};
+  if (method == Method::kLemke && (settings.pyramid_faces < 4 || settings.pyramid_faces % 2 != 0))
+    return {refuse(method, "a pyramid of " + std::to_string(settings.pyramid_faces) + " faces",
+                   "an even number, 4 or more")};
+  const int size = method == Method::kLemke ? lemke_size(p, settings.pyramid_faces) : p.rows();
+  if (size > kMaxPivotRows)
+    return {refuse(method, std::to_string(size) + " unknowns need a dense matrix that large",
+                   "at most " + std::to_string(kMaxPivotRows) + "; use default")};
+  return {};
+}
+
+bool returns_last_iterate(Method method) {
+  return method != Method::kDefault && method != Method::kBlock && method != Method::kNewton;
+}
+
+void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+         Report& report) {
+  switch (settings.method) {
+    case Method::kDefault: return combined(p, settings, m, lambda, report);
+    case Method::kBlock:
+      begin_sweeps(p, m, lambda);
+      return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
+    case Method::kNewton:
+      if (prepare_newton(p, m)) newton(p, settings.max_newton, m, lambda, report);
+      return;
+    case Method::kPgs:
+    case Method::kPgsIsotropic: return extended_pgs(p, settings, m, lambda, report);
+    case Method::kSpringhead: return springhead(p, settings, m, lambda, report);
+    case Method::kDantzig: return dantzig(p, settings, m, lambda, report);
+    case Method::kLemke: return lemke(p, settings, m, lambda, report);
+  }
+}
+
 }  // namespace
 
 Result<Report> solve(const Problem& p, const Settings& settings, Workspace& workspace,
                      std::span<double> lambda) {
+  if (std::vector<Diagnostic> wrong = validate(p); !wrong.empty()) return wrong;
+  if (std::vector<Diagnostic> wrong = unsuited(p, settings); !wrong.empty()) return wrong;
+  if (static_cast<int>(lambda.size()) != p.rows())
+    return refuse(settings.method,
+                  std::to_string(lambda.size()) + " impulses for " + std::to_string(p.rows()) + " rows",
+                  "one for each row");
   Workspace::Memory& m = workspace.memory();
   clean_warm_start(p, lambda);
   begin(p, settings, m);
   Report report;
   report.target = m.target;
   report.method = settings.method;
-  check(p, lambda, m);
-  switch (settings.method) {
-    case Method::kDefault: combined(p, settings, m, lambda, report); break;
-    case Method::kBlock:
-      begin_sweeps(p, m, lambda);
-      block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
-      break;
-    case Method::kNewton:
-      if (prepare_newton(p, m)) newton(p, settings.max_newton, m, lambda, report);
-      break;
-    default: break;
+  report.status = Status::kIterationLimit;
+  if (!std::isfinite(check(p, lambda, m))) {  // a warm start so large that it overflows, or W itself
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    if (!std::isfinite(check(p, lambda, m)))
+      return refuse(settings.method, "W is not finite", "check the state");
   }
-  std::copy(m.best.begin(), m.best.end(), lambda.begin());
-  report.residual = m.best_residual;
-  report.status = report.residual <= report.target ? Status::kConverged : Status::kIterationLimit;
+  run(p, settings, m, lambda, report);
+  const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
+  if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
+  report.residual = last ? check(p, lambda, m) : m.best_residual;
+  if (report.residual <= report.target) {
+    report.status = Status::kConverged;
+  } else if (p.rows() <= kMaxFeasibilityRows && proven_infeasible(p, m)) {
+    report.status = Status::kInfeasible;
+  }
   return report;
 }
 

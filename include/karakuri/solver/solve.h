@@ -29,7 +29,7 @@ Result<Method> method_from_name(std::string_view name);
 enum class Status : unsigned char {
   kConverged,       ///< residual within tolerance (or, for approximate models, their own condition met)
   kIterationLimit,  ///< still improving when the sweeps or iterations ran out
-  kStalled,         ///< no method offered could improve it further
+  kStalled,         ///< the method has ended at its own fixed point, which does not solve the cone problem
   kInfeasible,      ///< a direction was found that proves that no impulses satisfy all rows
 };
 std::string_view name_of(Status status);
