@@ -43,7 +43,8 @@ void densify(const Problem& p, Workspace::Memory& m, std::vector<double>& matrix
 
 namespace {
 
-constexpr double kRegular[] = {1e-13, 1e-10, 1e-7};  // of the mean diagonal, tried in turn
+constexpr double kRegular[] = {1e-6, 1e-4};  // of the mean diagonal; the second where the first fails
+constexpr int kPasses = 3;
 
 /// The set C with the inverse of A_CC; rows of `inverse` are `stride` apart.
 class FreeSet {
@@ -227,8 +228,9 @@ void set_bounds(const Problem& p, PivotMemory& m) {
   }
 }
 
-bool attempt(const Problem& p, const Settings& settings, double regular, Workspace::Memory& memory,
-             Report& report) {
+/// One pass about the solution `centre` of the last. @return False when the pivots ran out.
+bool pass(const Problem& p, const Settings& settings, double regular, std::span<const double> centre,
+          Workspace::Memory& memory, Report& report) {
   PivotMemory& m = memory.pivot;
   const int n = p.rows();
   densify(p, memory, m.matrix);
@@ -237,6 +239,7 @@ bool attempt(const Problem& p, const Settings& settings, double regular, Workspa
   for (int i = 0; i < n; ++i) m.matrix[static_cast<std::size_t>(i) * (n + 1)] += regular * scale;
   for (auto* v : {&m.x, &m.low, &m.high, &m.dx, &m.dw}) v->assign(n, 0.0);
   m.w.assign(p.q.begin(), p.q.end());
+  for (int i = 0; i < n; ++i) m.w[i] -= regular * scale * centre[i];
   memory.flags.assign(n, 0);
   set_bounds(p, m);
   const int limit = report.pivots + std::min(settings.max_pivots, 100 + 10 * n);
@@ -261,9 +264,15 @@ bool attempt(const Problem& p, const Settings& settings, double regular, Workspa
 void dantzig(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
              Report& report) {
   bool whole = false;
-  for (const double regular : kRegular)
-    if ((whole = attempt(p, settings, regular, m, report))) break;
-  std::copy(m.pivot.x.begin(), m.pivot.x.end(), lambda.begin());
+  for (const double regular : kRegular) {
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    for (int k = 0; k < kPasses; ++k) {
+      whole = pass(p, settings, regular, lambda, m, report);
+      std::copy(m.pivot.x.begin(), m.pivot.x.end(), lambda.begin());
+      if (!whole) break;
+    }
+    if (whole) break;
+  }
   report.status = whole ? Status::kStalled : Status::kIterationLimit;
 }
 
