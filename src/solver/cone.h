@@ -40,7 +40,7 @@ inline double tangent_norm(const double* x, int size) {
 
 inline void project_cone(double* x, int size, double mu) {  // (2)
   const double t = tangent_norm(x, size);
-  if (t <= mu * x[0]) return;
+  if (x[0] >= 0.0 && t <= mu * x[0]) return;
   if (mu * t <= -x[0]) {
     std::fill_n(x, size, 0.0);
     return;
