@@ -17,9 +17,9 @@
 // so that open contacts cost nothing and slipping ones two unknowns instead of three. α ŵ_i (ŵ_i: mean
 // diagonal of block i) is a proximal term about the present impulse. It picks one solution where W is
 // singular, as it is whenever more rows than velocities are active, and bounds the step where a wrong class
-// makes (5) contradict itself. A good step lowers α, a poor one raises it. Between steps Gauss-Seidel sweeps
-// settle the classes of single contacts, which Newton's method is bad at; they are also what remains when
-// no step is accepted, so that the whole never does worse than Gauss-Seidel alone.
+// makes (5) contradict itself. A good step lowers α, a poor one raises it. Where a step finds nothing
+// better, Gauss-Seidel sweeps on the proximal problem settle the classes of single contacts, which Newton's
+// method is bad at.
 #include <algorithm>
 #include <cmath>
 
@@ -340,18 +340,34 @@ int solve_proximal(const Problem& p, double alpha, Workspace::Memory& m, std::sp
     const double after = newton_step(p, alpha, before, m, lambda);
     ++report.newton_iterations;
     if (m.best_residual <= m.target || after < kMeritGoal * start) return k;
-    sweeps = after >= before ? std::max(2, 2 * sweeps) : 0;
+    sweeps = after >= before ? std::clamp(2 * sweeps, 2, 16) : 0;
     if (after > 0.5 * best && ++poor > 3) return -1;
     best = std::min(best, after);
   }
   return -1;
 }
 
-/// How much smaller the next proximal term may be, by the linear solves that this one took.
-double next_alpha(double alpha, int solves) {
-  const double factor = solves < 0 ? 10.0 : solves == 0 ? 0.03 : solves == 1 ? 0.1 : solves <= 3 ? 0.3 : 1.0;
-  return std::clamp(alpha * factor, kMinAlpha, kMaxAlpha);
-}
+/// The proximal term's size from step to step. After a failure it comes down slowly for a while, longer after
+/// each one: otherwise the same failure would be met again and again.
+struct Schedule {
+  double alpha = kFirstAlpha;
+  int patience = 0;
+  int hold = 0;
+
+  /// @param solves What solve_proximal returned.
+  void next(int solves) {
+    double factor = solves == 0 ? 0.03 : solves == 1 ? 0.1 : solves <= 3 ? 0.3 : 1.0;
+    if (solves < 0) {
+      factor = 5.0;
+      patience = std::min(2 * patience + 1, 16);
+      hold = patience;
+    } else if (hold > 0) {
+      factor = 0.7;
+      --hold;
+    }
+    alpha = std::clamp(alpha * factor, kMinAlpha, kMaxAlpha);
+  }
+};
 
 }  // namespace
 
@@ -396,10 +412,11 @@ void newton(const Problem& p, int max_solves, Workspace::Memory& m, std::span<do
   m.q.assign(p.q.begin(), p.q.end());
   m.compliance.assign(p.compliance.begin(), p.compliance.end());
   prepare_blocks(p, m);
-  double alpha = kFirstAlpha;
+  Schedule schedule;
   const int end = report.newton_iterations + max_solves;
-  while (report.newton_iterations < end && m.best_residual > m.target)
-    alpha = next_alpha(alpha, solve_proximal(p, alpha, m, lambda, report));
+  // a proximal problem may be found solved without any linear solve, so both are counted
+  for (int k = 0; k < max_solves && report.newton_iterations < end && m.best_residual > m.target; ++k)
+    schedule.next(solve_proximal(p, schedule.alpha, m, lambda, report));
 }
 
 }  // namespace karakuri::solver

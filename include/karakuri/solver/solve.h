@@ -39,8 +39,8 @@ struct Settings {
   Measure measure = Measure::kUnit;
   double tolerance = 1e-8;  ///< of the natural map, relative to |q|
   double absolute = 0.0;    ///< added to tolerance * |q|; unit of the measure
-  int max_sweeps = 2000;    ///< Gauss-Seidel methods
-  int max_newton = 200;     ///< newton: linear solves
+  int max_sweeps = 20000;   ///< Gauss-Seidel methods
+  int max_newton = 1000;    ///< newton: linear solves
   int max_pivots = 20000;   ///< dantzig, lemke
   int pyramid_faces = 8;    ///< lemke; even, 4 or more
   /// default: rows above which newton is not tried (memory and time of its factorisation)
