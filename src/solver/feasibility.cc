@@ -4,13 +4,17 @@
 // rows, bounds and normals. By Farkas' lemma they have no solution exactly if there is a direction d of
 // impulses with
 //
-//   W d = 0,  d admissible however long (d_n ≥ 0, d_t = 0, box rows only towards infinite bounds),  q·d < 0
+//   Wᵀ d = 0,  d admissible however long (d_n ≥ 0, d_t = 0, box rows only towards infinite bounds),  q·d < 0
 //   (1)
 //
 // because then d·u = d·q < 0 for every λ, while a solution needs d·u ≥ 0. Such a d is what proximal
-// iterations on the frictionless problem drift along: λ_{k+1} − λ_k → d (Pazy 1971). With W d not quite zero
-// in doubles, (1) still proves that every solution is at least |q·d| / |W d| long; it is called infeasible
+// iterations on the frictionless problem drift along: λ_{k+1} − λ_k → d (Pazy 1971). With Wᵀ d not quite zero
+// in doubles, (1) still proves that every solution is at least |q·d| / |Wᵀ d| long; it is called infeasible
 // where that is kHuge times the natural size of impulses.
+// (1) also bounds what can be reached: rows are violated by |q·d| / |d| or more, and the natural map of a
+// cone weighs a violation of u_n by 1/√(1 + μ²), so that
+//
+//   |natural map| ≥ |q·d| / (|d| √(1 + μ²))   for every λ (2)
 #include <algorithm>
 #include <cmath>
 
@@ -20,21 +24,24 @@ namespace karakuri::solver {
 
 namespace {
 
-constexpr double kHuge = 1e5;
+constexpr double kHuge = 1e9;
 constexpr double kClear = 1e-6;  // q·d against |q| |d|
 constexpr int kDriftSteps = 6;
 
-bool violated(const Problem& p, const Block& block) {
+/// How much a block that nothing acts on breaks its law, and always will.
+double violation(const Problem& p, const Block& block) {
   const double q = p.q[block.row];
   switch (block.kind) {
     case RowKind::kCone:
-    case RowKind::kComplementarity: return q < 0.0;
+    case RowKind::kComplementarity: return std::max(0.0, -q);
     case RowKind::kBox:
-      return (q < 0.0 && p.upper[block.row] == kInfinity) || (q > 0.0 && p.lower[block.row] == -kInfinity);
+      if (p.lower[block.row] > -kInfinity && p.upper[block.row] < kInfinity) return 0.0;
+      return p.upper[block.row] == kInfinity ? std::max(0.0, -q) : std::max(0.0, q);
     default: break;
   }
-  return std::any_of(p.q.begin() + block.row, p.q.begin() + block.row + block.size,
-                     [](double x) { return x != 0.0; });
+  double sum = 0.0;
+  for (int r = 0; r < block.size; ++r) sum += p.q[block.row + r] * p.q[block.row + r];
+  return std::sqrt(sum);
 }
 
 void make_admissible(const Problem& p, const Block& block, double* d) {
@@ -46,9 +53,26 @@ void make_admissible(const Problem& p, const Block& block, double* d) {
   }
 }
 
+/// out = (W + C)ᵀ d.
+void apply_transpose(const Problem& p, const Coupling& c, std::span<const double> d, std::span<double> out) {
+  for (int i = 0; i < p.rows(); ++i) out[i] = p.compliance[i] * d[i];
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& row = p.blocks[i];
+    for (int e = c.start[i]; e < c.start[i + 1]; ++e) {
+      const Block& column = p.blocks[c.entries[e].column];
+      const double* w = c.values + c.entries[e].offset;
+      for (int b = 0; b < column.size; ++b)
+        for (int a = 0; a < row.size; ++a) out[column.row + b] += *w++ * d[row.row + a];
+    }
+  }
+}
+
 }  // namespace
 
-bool proven_infeasible(const Problem& p, Workspace::Memory& m) {
+bool proven_infeasible(const Problem& p, double wanted, Workspace::Memory& m) {
+  double mu = 0.0;
+  for (const double f : p.friction) mu = std::max(mu, f);
+  const double target = wanted * std::hypot(1.0, mu);  // (2)
   Problem& smooth = m.frictionless;
   smooth = p;
   std::fill(smooth.friction.begin(), smooth.friction.end(), 0.0);
@@ -62,25 +86,28 @@ bool proven_infeasible(const Problem& p, Workspace::Memory& m) {
   std::vector<double>& d = m.newton.trial;
   for (int i = 0; i < p.rows(); ++i) d[i] = lambda[i] - m.newton.centre[i];
   for (const Block& block : p.blocks) make_admissible(p, block, d.data() + block.row);
-  row_velocities(p, d, m.velocity, m.u);  // (W + C) d + q
+  apply_transpose(p, m.newton.coupling, d, m.u);
   double qd = 0.0;
   double norm_q = 0.0;
   double norm_d = 0.0;
+  double plain_d = 0.0;
   double norm_wd = 0.0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const double w = m.newton.prox[i];
     if (!(w > 0.0)) {
-      if (violated(p, block)) return true;
+      if (violation(p, block) > target) return true;
       continue;
     }
     for (int r = block.row; r < block.row + block.size; ++r) {
       qd += p.q[r] * d[r];
       norm_q += p.q[r] * p.q[r] / w;
       norm_d += w * d[r] * d[r];
-      norm_wd += (m.u[r] - p.q[r]) * (m.u[r] - p.q[r]) / w;
+      plain_d += d[r] * d[r];
+      norm_wd += m.u[r] * m.u[r] / w;
     }
   }
+  if (!(-qd > target * std::sqrt(plain_d))) return false;  // (2): it can be solved as well as was asked
   return qd < -kClear * std::sqrt(norm_q * norm_d) && -qd > kHuge * std::sqrt(norm_q * norm_wd);
 }
 

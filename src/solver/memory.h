@@ -113,8 +113,8 @@ void densify(const Problem& problem, Workspace::Memory& m, std::vector<double>& 
 /// One proximal problem about λ, by Newton's method; for feasibility.cc. prepare_newton() first.
 void proximal_step(const Problem& problem, double alpha, Workspace::Memory& m, std::span<double> lambda,
                    Report& report);
-/// Whether a direction proves that nothing solves the problem. Overwrites m.best.
-bool proven_infeasible(const Problem& problem, Workspace::Memory& m);
+/// Whether a direction proves that nothing brings the residual below `target`. Overwrites m.best.
+bool proven_infeasible(const Problem& problem, double target, Workspace::Memory& m);
 
 /// block and newton in turn, see combined.cc.
 void combined(const Problem& problem, const Settings& settings, Workspace::Memory& m,

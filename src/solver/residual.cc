@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "solver/cone.h"
 
@@ -14,31 +15,48 @@ namespace karakuri::solver {
 
 namespace {
 
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
 double square(double x) { return x * x; }
 
-/// |F|² of one block, in round coordinates.
+/// |F|² of a contact, in round coordinates. Each case of the projection is written so that nothing cancels:
+/// with a huge λ, λ − P(λ − ρ û) computed as it stands would lose û altogether and call anything a solution.
+double cone_natural_map(const ConeScale& scale, int size, const double* lambda, const double* u, double rho) {
+  double z[kMaxBlockSize];
+  double u_hat[kMaxBlockSize];
+  double x[kMaxBlockSize];
+  to_round(scale, size, lambda, u, z, u_hat);
+  double all_z = 0.0;
+  double all_u = 0.0;
+  for (int i = 0; i < size; ++i) {
+    x[i] = z[i] - rho * u_hat[i];
+    all_z += square(z[i]);
+    all_u += square(rho * u_hat[i]);
+  }
+  const double t = tangent_norm(x, size);
+  if (x[0] >= 0.0 && t <= scale.mu * x[0]) return all_u;  // x stays where it is
+  if (scale.mu * t <= -x[0]) return all_z;                // x goes to the apex
+  project_cone(x, size, scale.mu);
+  double sum = square(4.0 * kEpsilon) * all_z;  // what rounding may hide here
+  for (int i = 0; i < size; ++i) sum += square(z[i] - x[i]);
+  return sum;
+}
+
+/// |F|² of one block.
 double block_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
                          double rho) {
-  double sum = 0.0;
-  if (block.kind == RowKind::kCone) {
-    const ConeScale scale = cone_scale(p, block);
-    double z[kMaxBlockSize];
-    double x[kMaxBlockSize];
-    to_round(scale, block.size, lambda, u, z, x);
-    for (int i = 0; i < block.size; ++i) x[i] = z[i] - rho * x[i];
-    project_cone(x, block.size, scale.mu);
-    for (int i = 0; i < block.size; ++i) sum += square(z[i] - x[i]);
-    return sum;
+  if (block.kind == RowKind::kCone) return cone_natural_map(cone_scale(p, block), block.size, lambda, u, rho);
+  double low = -kInfinity;
+  double high = kInfinity;
+  if (block.kind == RowKind::kComplementarity) low = 0.0;
+  if (block.kind == RowKind::kBox) {
+    low = p.lower[block.row];
+    high = p.upper[block.row];
   }
+  double sum = 0.0;
   for (int i = 0; i < block.size; ++i) {
     const double x = lambda[i] - rho * u[i];
-    switch (block.kind) {
-      case RowKind::kComplementarity: sum += square(lambda[i] - std::max(x, 0.0)); break;
-      case RowKind::kBox:
-        sum += square(lambda[i] - std::clamp(x, p.lower[block.row + i], p.upper[block.row + i]));
-        break;
-      default: sum += square(rho * u[i]);
-    }
+    sum += square(x < low ? lambda[i] - low : x > high ? lambda[i] - high : rho * u[i]);
   }
   return sum;
 }

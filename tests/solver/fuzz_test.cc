@@ -156,9 +156,9 @@ TEST(Fuzz, FiniteInTimeAndHonest) {
     }
     ++statuses[static_cast<int>(report.value().status)];
     if (report.value().status == Status::kInfeasible && k % 32 == 0) {
-      // called impossible: then much more effort must not solve it either (with impulses of a sane size)
+      // called impossible: then much more effort must not solve it either
       std::vector<double> other(p.rows(), 0.0);
-      const Settings hard{.tolerance = 1e-9, .max_sweeps = 5000, .max_newton = 200};
+      const Settings hard{.tolerance = s.tolerance, .max_sweeps = 5000, .max_newton = 200};
       const Result<Report> second = solve(p, hard, ws, other);
       ASSERT_TRUE(second.ok());
       ASSERT_NE(second.value().status, Status::kConverged)
