@@ -6,7 +6,7 @@ endif()
 
 add_library(karakuri_options INTERFACE)
 target_compile_options(karakuri_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-psabi
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-psabi -Wno-missing-field-initializers
   # Rounding is part of the contract: the compiler may fuse a*b+c within one expression but not
   # reorder sums, so that the same binary gives the same bits whatever the thread count.
   -ffp-contract=on -fno-math-errno -fno-trapping-math)
@@ -19,7 +19,7 @@ if(KARAKURI_SANITIZE)
   add_link_options(-fsanitize=${KARAKURI_SANITIZE})
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics)
+  target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics -Wno-missing-designated-field-initializers)
 else()
   target_compile_options(karakuri_options INTERFACE -fdiagnostics-color=always)
 endif()
