@@ -6,6 +6,7 @@
 //   dv_c = F / m,  dw = I_c^-1 (N_c - w x I_c w),  dv = dv_c - dw x c - w x (w x c) (7)
 #include "karakuri/dynamics/aba.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "dynamics/articulated.h"
@@ -51,12 +52,13 @@ inline void hand_down(const Model& model, const double* tau, int i, Workspace& w
   store(parent.f, load(parent.f) + f);
 }
 
-/// Accelerations, base to tip.
-inline void accelerate(const Model& model, V3 minus_gravity, int i, Workspace& ws, double* a) {
+/// Joint accelerations of body i from its parent's, base to tip. (bias_w, bias_v) as in body_pass.h;
+/// `world` is the acceleration of what the tree stands on.
+inline void answer(const Model& model, V3 bias_w, V3 bias_v, V3 world, int i, Workspace& ws, double* a) {
   const Body& body = model.bodies[i];
-  V3 dw = load(ws.velocity[i].bias_w), dv = load(ws.velocity[i].bias_v);
+  V3 dw = bias_w, dv = bias_v;
   if (body.parent == 0) {
-    dv += minus_gravity;
+    dv += world;
   } else {
     const V3 dwp = load(ws.acceleration[body.parent].w);
     dw += dwp;
@@ -73,33 +75,37 @@ inline void accelerate(const Model& model, V3 minus_gravity, int i, Workspace& w
   store(ws.acceleration[i].v, dv);
 }
 
-/// (7)
-inline void free_acceleration(const Model& model, const double* tau_all, V3 minus_gravity, int i,
-                              Workspace& ws, double* a_all) {
+struct FreeMotion {
+  V3 dw, dv;
+};
+
+/// A free body's accelerations under a wrench at its origin, turning at w.  (7)
+inline FreeMotion free_response(const Model& model, const Workspace& ws, int i, V3 n, V3 f, V3 w) {
   const Body& body = model.bodies[i];
   const FreeBody& free = model.free_bodies[body.extra];
   const M3 R = load(ws.pose[i].R);
-  const V3 w = load(ws.velocity[i].w), c = R * load(free.com);
+  const V3 c = R * load(free.com);
   const M3 axes = R * load(free.axes);  // principal axes in W
-  const double* tau = tau_all + body.first_v;
-  const Packed3* axis = ws.axis.data() + body.first_v;
-  const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
-  // ws.wrench holds minus the external wrench; the joint's efforts act at the origin, in F's axes
-  const V3 f = F * simd::v3(tau[0], tau[1], tau[2]) - load(ws.wrench[i].f);
-  const V3 n = F * simd::v3(tau[3], tau[4], tau[5]) - load(ws.wrench[i].n) - cross(c, f);
-  // Euler's equations in principal axes
-  const V3 wp = transpose_times(axes, w), np = transpose_times(axes, n);
+  const V3 wp = transpose_times(axes, w), np = transpose_times(axes, n - cross(c, f));
   const V3 Lp = {load(free.moments).m * wp.m};
-  const V3 dwp = {(np - cross(wp, Lp)).m * load(free.inverse_moments).m};
-  const V3 dw = axes * dwp;
-  const V3 dv = f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c));
-  store(ws.acceleration[i].w, dw);
-  store(ws.acceleration[i].v, dv);
-  const V3 al = transpose_times(F, dv - minus_gravity), aw = transpose_times(F, dw);
-  double* a = a_all + body.first_v;
+  const V3 dw = axes * V3{(np - cross(wp, Lp)).m * load(free.inverse_moments).m};
+  return {dw, f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c))};
+}
+
+/// x_J <- accelerations of the free joint of body i under efforts x_J and the wrench (n, f), all in F's axes.
+inline void solve_free_joint(const Model& model, const Workspace& ws, int i, V3 n, V3 f, V3 w, V3 world,
+                             double* x, Workspace::Acceleration& out) {
+  const Packed3* axis = ws.axis.data() + model.bodies[i].first_v;
+  const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
+  f += F * simd::v3(x[0], x[1], x[2]);
+  n += F * simd::v3(x[3], x[4], x[5]);
+  const auto [dw, dv] = free_response(model, ws, i, n, f, w);
+  store(out.w, dw);
+  store(out.v, dv);
+  const V3 linear = transpose_times(F, dv - world), angular = transpose_times(F, dw);
   for (int j = 0; j < 3; ++j) {
-    a[j] = al[j];
-    a[3 + j] = aw[j];
+    x[j] = linear[j];
+    x[3 + j] = angular[j];
   }
 }
 
@@ -133,10 +139,67 @@ void aba(const Model& model, const State& state, VecIn tau, std::span<const Forc
   }
   for (int i = 1; i < n; ++i) {
     if (model.bodies[i].alone) {
-      free_acceleration(model, tau.data(), minus_gravity, i, ws, a.data());
+      double* x = a.data() + model.bodies[i].first_v;
+      std::copy_n(tau.data() + model.bodies[i].first_v, 6, x);
+      solve_free_joint(model, ws, i, -load(ws.wrench[i].n), -load(ws.wrench[i].f), load(ws.velocity[i].w),
+                       minus_gravity, x, ws.acceleration[i]);
     } else {
-      accelerate(model, minus_gravity, i, ws, a.data());
+      answer(model, load(ws.velocity[i].bias_w), load(ws.velocity[i].bias_v), minus_gravity, i, ws, a.data());
     }
+  }
+}
+
+void articulated_factor(const Model& model, Workspace& ws) {
+  assert(ws.version() == model.version());
+  const int n = model.body_count();
+  for (int i = 1; i < n; ++i) {
+    if (!model.bodies[i].alone) store(ws.articulated[i], rigid(world_inertia(model.bodies[i], ws.pose[i])));
+  }
+  for (int i = n - 1; i > 0; --i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) continue;
+    Articulated A = load(ws.articulated[i]);
+    for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
+      eliminate(A, model.dofs[v].kind, load(ws.axis[v]), body.pitch, model.armature[v], ws.pivot[v]);
+    }
+    if (body.parent == 0) continue;
+    shift_to_parent(A, load(ws.pose[i].r));
+    add(ws.articulated[body.parent], A);
+  }
+}
+
+void solve_articulated(const Model& model, Workspace& ws, VecOut x) {
+  assert(ws.version() == model.version() && x.size() == model.nv);
+  for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
+  solve_articulated_with_wrenches(model, ws, x.data());
+}
+
+void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
+  const int n = model.body_count();
+  for (int i = n - 1; i > 0; --i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) continue;
+    V3 nn = load(ws.wrench[i].n), ff = load(ws.wrench[i].f);
+    for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
+      Workspace::Pivot& pivot = ws.pivot[v];
+      pivot.u = x[v] + project(model.dofs[v].kind, load(ws.axis[v]), body.pitch, nn, ff);  // (2), p = -wrench
+      const double s = pivot.u * pivot.inverse_d;
+      nn -= load(pivot.Un) * s;
+      ff -= load(pivot.Uf) * s;
+    }
+    if (body.parent == 0) continue;
+    Workspace::Wrench& parent = ws.wrench[body.parent];
+    store(parent.n, load(parent.n) + nn + cross(load(ws.pose[i].r), ff));
+    store(parent.f, load(parent.f) + ff);
+  }
+  for (int i = 1; i < n; ++i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) {
+      solve_free_joint(model, ws, i, load(ws.wrench[i].n), load(ws.wrench[i].f), zero3(), zero3(),
+                       x + body.first_v, ws.acceleration[i]);
+      continue;
+    }
+    answer(model, zero3(), zero3(), zero3(), i, ws, x);
   }
 }
 

@@ -16,6 +16,8 @@
 namespace karakuri::kernel {
 
 using namespace simd;  // NOLINT: these headers are private to the module
+using simd::load;      // named, so that overloads in this namespace do not hide them
+using simd::store;
 
 inline void turn_about_z(M3& R, double c, double s) {
   const V3 x = R.c[0], y = R.c[1];

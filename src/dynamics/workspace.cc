@@ -13,7 +13,7 @@ Workspace::Workspace(const Model& model)
       cosine(static_cast<std::size_t>(model.nv)),
       sine(static_cast<std::size_t>(model.nv)),
       pivot(static_cast<std::size_t>(model.nv)),
-      effort(static_cast<std::size_t>(model.nv)),
+      change(static_cast<std::size_t>(model.nv)),
       version_(model.version()) {
   pose[0].R =
       Mat3(Mat3::Identity());  // the world stands still at the origin; nothing else ever writes to [0]

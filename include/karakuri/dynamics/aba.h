@@ -17,10 +17,11 @@ namespace karakuri {
 void aba(const Model& model, const State& state, VecIn tau, std::span<const Force> f_ext, Workspace& ws,
          VecOut a);
 
-/// The part of aba() that depends on q alone: poses, articulated inertias and pivots.
-void articulated_factor(const Model& model, const State& state, Workspace& ws);
+/// The part of aba() that depends on q alone: articulated inertias and pivots, from poses that are in ws.
+void articulated_factor(const Model& model, Workspace& ws);
 
-/// x <- M^-1 x in O(n).  @pre articulated_factor() or aba() was called with this workspace and q.
+/// x <- M^-1 x in O(n). Overwrites ws.acceleration and ws.wrench.
+/// @pre articulated_factor() or aba() was called with this workspace and q.
 void solve_articulated(const Model& model, Workspace& ws, VecOut x);
 
 }  // namespace karakuri

@@ -65,7 +65,7 @@ struct Workspace {
   std::vector<Packed3> axis;         // in W; update_poses
   std::vector<double> cosine, sine;  // of coordinates that are angles; update_poses
   std::vector<Pivot> pivot;          // aba, articulated_factor
-  std::vector<double> effort;        // scratch of those that solve
+  std::vector<double> change;        // apply_impulses: what is added to the velocities
 
  private:
   std::uint64_t version_;
