@@ -1,0 +1,16 @@
+// The command line program. The launcher at the project's root adds `test` and `bench`, which need the
+// sources.
+#include <CLI/CLI.hpp>
+
+#include "version.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("karakuri - physics of articulated bodies", "karakuri");
+  app.set_version_flag("--version", karakuri::cli::version_text(), "Version, compiler, flags, kind of build");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return 0;
+}
