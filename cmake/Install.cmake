@@ -1,7 +1,8 @@
 # `cmake --install` and find_package(karakuri).
 include(CMakePackageConfigHelpers)
 
-install(TARGETS karakuri EXPORT karakuriTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS karakuri EXPORT karakuriTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/karakuri DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT karakuriTargets NAMESPACE karakuri:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/karakuri)
 configure_package_config_file(cmake/karakuriConfig.cmake.in karakuriConfig.cmake

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # Shared by ./karakuri, .ci/run and tools/: messages, Debian packages, building. Sourced by bash, with `root`
 # set to the project's folder. Exit codes: 1 a result that failed, 2 bad usage or a missing prerequisite.
 
@@ -55,15 +56,15 @@ install_packages() {
 # Turns ninja's output into one line that is overwritten (terminal) or a line per quarter (otherwise; none for
 # a handful of files). What is not progress is the compilers' word and goes through.
 show_progress() {
-  local preset=$1 line quarter=0 done total
+  local preset=$1 line quarter=0 finished total
   while IFS= read -r line; do
     if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
-      done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+      finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
       if [[ -t 2 ]]; then
-        printf '\r\e[Kkarakuri: building %s: %d of %d' "$preset" "$done" "$total" >&2
-      elif ((total >= 8 && 4 * done / total > quarter)); then
-        quarter=$((4 * done / total))
-        say "building $preset: $done of $total"
+        printf '\r\e[Kkarakuri: building %s: %d of %d' "$preset" "$finished" "$total" >&2
+      elif ((total >= 8 && 4 * finished / total > quarter)); then
+        quarter=$((4 * finished / total))
+        say "building $preset: $finished of $total"
       fi
     elif [[ $line != 'ninja: no work to do.' && $line != '-- '* ]]; then
       [[ ! -t 2 ]] || printf '\r\e[K' >&2
