@@ -1,4 +1,5 @@
-// The command line program. The launcher at the project's root adds `test` and `bench`, which need the sources.
+// The command line program. The launcher at the project's root adds `test` and `bench`, which need the
+// sources.
 #include <cstdio>
 #include <exception>
 

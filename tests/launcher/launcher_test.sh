@@ -36,7 +36,7 @@ expect 0 '^compiler: (Clang|GNU) [0-9]+' "$karakuri" --version
 expect 0 '^flags: -' "$karakuri" --version
 expect 0 '^build: [A-Z]' "$karakuri" --version
 expect 0 '^  Test +#[0-9]+: launcher' "$karakuri" test launcher -N
-expect 1 'tests failed' "$karakuri" test no_such_test
+expect 2 'no test is selected by: no_such_test' "$karakuri" test no_such_test
 
 # from anywhere, through a symbolic link, with spaces in the path
 mkdir "$scratch/a b" && cd "$scratch/a b" || exit 1
