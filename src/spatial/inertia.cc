@@ -54,7 +54,7 @@ std::optional<std::string> find_flaw(const Inertia& in) {
     return "has a rotational inertia that is not symmetric";
   }
   const Eigen::SelfAdjointEigenSolver<Mat3> eigen(in.about_com, Eigen::EigenvaluesOnly);
-  const Vec3 m = eigen.eigenvalues();  // ascending principal moments
+  const Vec3& m = eigen.eigenvalues();  // ascending principal moments
   // 1e-6: model files carry six digits, and a flat plate meets the triangle inequality with equality
   const double slack = 1e-6 * size;
   if (m[0] < -slack) {

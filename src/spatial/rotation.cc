@@ -31,15 +31,6 @@ Quat normalized_or_identity(const Quat& q) {
   return Quat(q.coeffs() / n);
 }
 
-Mat3 frame_with_z(const Vec3& z_in) {
-  const Vec3 z = z_in.normalized();
-  // the coordinate axis farthest from z gives the best conditioned cross product
-  int smallest = 0;
-  z.cwiseAbs().minCoeff(&smallest);
-  const Vec3 x = Vec3::Unit(smallest).cross(z).normalized();
-  Mat3 R;
-  R << x, z.cross(x), z;
-  return R;
-}
+Mat3 frame_with_z(const Vec3& z) { return Quat::FromTwoVectors(Vec3::UnitZ(), z).toRotationMatrix(); }
 
 }  // namespace karakuri

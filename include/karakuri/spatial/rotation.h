@@ -18,7 +18,7 @@ Vec3 rotation_log(const Mat3& R);
 /// The quaternion scaled to length one; the identity when it is zero or not finite.
 Quat normalized_or_identity(const Quat& q);
 
-/// Some rotation whose third column is the direction of `z`. @pre z is not zero
+/// The rotation whose third column is the direction of `z`, the short way from the z axis. @pre z is not zero
 Mat3 frame_with_z(const Vec3& z);
 
 }  // namespace karakuri

@@ -1,0 +1,27 @@
+// The mechanism as a whole: mass, centre of mass, momentum, energy.
+#pragma once
+
+#include "karakuri/dynamics/workspace.h"
+#include "karakuri/model/state.h"
+
+namespace karakuri {
+
+/// Mass of all moving bodies [kg].
+double total_mass(const Model& model);
+/// Centre of mass of all moving bodies.  @pre update_poses()
+Vec3 center_of_mass(const Model& model, const Workspace& ws);
+/// Linear momentum [kg m/s] and angular momentum about `point` [kg m^2/s], as (moment, force).
+/// @pre update_velocities()
+Force momentum(const Model& model, const Workspace& ws, const Vec3& point);
+/// The 6 x nv matrix that takes v to (angular momentum about the centre of mass; linear momentum).
+/// Orin & Goswami (2008).  @pre update_poses(). Overwrites ws.composite.
+void centroidal_momentum_matrix(const Model& model, Workspace& ws, MatOut A);
+/// [J], armature included.  @pre update_velocities()
+double kinetic_energy(const Model& model, const State& state, const Workspace& ws);
+/// [J], of gravity (zero at the world's origin) and of the joints' springs.  @pre update_poses()
+double potential_energy(const Model& model, const State& state, const Workspace& ws);
+
+/// Adds to tau what the joints' springs and dampers give: -stiffness (q - rest) - damping v.
+void add_passive_efforts(const Model& model, const State& state, VecOut tau);
+
+}  // namespace karakuri

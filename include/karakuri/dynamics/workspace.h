@@ -1,0 +1,74 @@
+// Scratch for the algorithms of this module: made once for a model, overwritten by every call, never grown.
+//
+// All quantities are in world axes at the origin of the body they belong to ("at B, in W"). Against link axes
+// this spares the rotation of every velocity, force and articulated inertia on its way through the tree;
+// against one common origin it keeps full precision however far a body is from it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "karakuri/model/model.h"
+#include "karakuri/spatial/packed.h"
+#include "karakuri/spatial/spatial_vector.h"
+
+namespace karakuri {
+
+struct Workspace {
+  explicit Workspace(const Model& model);
+  std::uint64_t version() const { return version_; }
+
+  struct Pose {
+    Packed33 R;  // R_WB
+    Packed3 p;   // p_WB_W [m]
+    Packed3 r;   // from the parent's origin, p_PB_W [m]
+  };
+  struct Velocity {
+    Packed3 w;       // angular [rad/s]
+    Packed3 v;       // of the origin [m/s]
+    Packed3 bias_w;  // angular acceleration of B relative to its parent's, at zero joint accelerations
+    Packed3 bias_v;  // the same of the origin, beyond what the parent's angular acceleration gives
+  };
+  struct Acceleration {
+    Packed3 w;  // angular [rad/s^2]
+    Packed3 v;  // of the origin, d^2p/dt^2 [m/s^2]
+  };
+  struct Wrench {
+    Packed3 n;  // moment about the origin [N m]
+    Packed3 f;  // force [N]
+  };
+  /// Spatial inertia of a rigid body.
+  struct RigidInertia {
+    Packed33 I;   // about the origin [kg m^2]
+    Packed3 h;    // mass times centre of mass from the origin [kg m]
+    double mass;  // [kg]
+  };
+  /// Any symmetric spatial inertia: n = I w + G^T v, f = G w + M v.
+  struct ArticulatedInertia {
+    Packed33 I, G, M;
+  };
+  /// One degree of freedom eliminated from the articulated inertia.
+  struct Pivot {
+    Packed3 Un, Uf;    // articulated inertia times the dof's motion
+    double inverse_d;  // 1 / (S^T U + armature)
+    double u;          // effort that is left for the dof
+  };
+
+  // by body                                        computed by
+  std::vector<Pose> pose;                  // update_poses, and all that take a State
+  std::vector<Velocity> velocity;          // update_velocities, rnea, aba
+  std::vector<Acceleration> acceleration;  // update_accelerations, rnea (with gravity), aba (with gravity)
+  std::vector<Wrench> wrench;              // rnea: carried by the joint; aba: bias
+  std::vector<RigidInertia> composite;     // crba: of the subtree; centroidal functions
+  std::vector<ArticulatedInertia> articulated;  // aba, articulated_factor
+  // by dof
+  std::vector<Packed3> axis;         // in W; update_poses
+  std::vector<double> cosine, sine;  // of coordinates that are angles; update_poses
+  std::vector<Pivot> pivot;          // aba, articulated_factor
+  std::vector<double> change;        // apply_impulses: what is added to the velocities
+
+ private:
+  std::uint64_t version_;
+};
+
+}  // namespace karakuri

@@ -1,0 +1,88 @@
+// Joint kinds and what is said of each degree of freedom.
+//
+// A joint holds frame M of its child relative to frame F of its parent. Coordinates q and velocities v,
+// always translations before rotations, are those of M in F, in F's axes (a = axis, unit; b = second axis):
+//
+//   kind          q                          v                        motion of M in F
+//   fixed         -                          -                        none
+//   revolute      angle                      rate                     turn about a
+//   prismatic     distance                   rate                     slide along a
+//   cylindrical   distance, angle            rates                    slide along and turn about a
+//   screw         angle                      rate                     turn about a, slide by pitch * angle
+//   universal     angle, angle               rates                    turn about a, then about the turned b
+//   planar        x, y, angle                rates                    slide across a, turn about a
+//   spherical     quaternion (w, x, y, z)    angular velocity         turn
+//   free          position, quaternion       velocity, angular        anything
+//
+// Every column of the joint's Jacobian is constant in F but for the second axis of the universal joint.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "karakuri/model/ids.h"
+#include "karakuri/spatial/transform.h"
+
+namespace karakuri {
+
+enum class JointKind : std::uint8_t {
+  kFixed,
+  kRevolute,
+  kPrismatic,
+  kCylindrical,
+  kScrew,
+  kUniversal,
+  kPlanar,
+  kSpherical,
+  kFree,
+};
+inline constexpr int kJointKindCount = 9;
+inline constexpr int kMaxJointDofs = 6;
+
+/// How one degree of freedom moves: along its axis, about it, or both.
+enum class DofKind : std::uint8_t { kTranslation, kRotation, kScrew };
+
+std::string_view name(JointKind kind);
+/// Number of coordinates.
+int q_size(JointKind kind);
+/// Number of degrees of freedom.
+int v_size(JointKind kind);
+/// @pre 0 <= dof < v_size(kind)
+DofKind dof_kind(JointKind kind, int dof);
+/// Whether orientation is a quaternion, at the end of q, with its three rates at the end of v.
+bool has_quaternion(JointKind kind);
+bool needs_axis(JointKind kind);
+
+/// One degree of freedom. Units: rad for rotations, m for translations, N m or N for efforts.
+struct DofProperties {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+
+  double lower =
+      -kNone;  // limits of the position; of the three dofs of a quaternion only `upper` of the first
+  double upper = kNone;         //   is used and bounds the angle of rotation
+  double damping = 0;           // effort per rate [N m s/rad or N s/m]
+  double stiffness = 0;         // effort per displacement from `rest`
+  double rest = 0;              // a quaternion's rest is the identity
+  double dry_friction = 0;      // largest effort of Coulomb friction in the joint
+  double armature = 0;          // inertia of what turns with the joint (rotors) [kg m^2 or kg]
+  double effort_limit = kNone;  // of a motor at this joint
+  double velocity_limit = kNone;
+};
+
+struct Joint {
+  std::string name;
+  JointKind kind = JointKind::kFixed;
+  LinkId parent;
+  LinkId child;                                     // a virtual link where the joint closes a loop
+  Transform X_PF;                                   // frame F in the parent link
+  Transform X_CM;                                   // frame M in the child link
+  Vec3 axis = Vec3::UnitZ();                        // in F
+  Vec3 second_axis = Vec3::UnitX();                 // universal only, in F at q = 0
+  double pitch = 0;                                 // screw only [m/rad]
+  std::array<DofProperties, kMaxJointDofs> dofs{};  // the first v_size(kind) count
+};
+
+}  // namespace karakuri

@@ -1,0 +1,206 @@
+// With (1)-(4) of body_pass.h and of articulated.h. The bias of a rigid body at its origin is
+//   n = w x I w - n_ext,  f = w x (w x h) - f_ext                                                         (5)
+// and what body B hands to its parent
+//   p_P += shift(p + A (bias_w, bias_v))                                                                  (6)
+// A free body alone in its tree needs no elimination: with c the centre of mass from the origin,
+//   dv_c = F / m,  dw = I_c^-1 (N_c - w x I_c w),  dv = dv_c - dw x c - w x (w x c) (7)
+#include "karakuri/dynamics/aba.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "dynamics/articulated.h"
+
+namespace karakuri {
+
+namespace {
+
+using namespace kernel;
+
+/// (5)
+inline void rigid_bias(const WorldInertia& in, V3 w, Workspace::Wrench& out) {
+  store(out.n, cross(w, in.I * w));
+  store(out.f, cross(w, cross(w, in.h)));
+}
+
+inline V3 v3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
+
+/// Eliminates the joint of body i and hands inertia and bias to the parent.
+inline void hand_down(const Model& model, const double* tau, int i, Workspace& ws) {
+  const Body& body = model.bodies[i];
+  Articulated A = load(ws.articulated[i]);
+  V3 n = load(ws.wrench[i].n), f = load(ws.wrench[i].f);
+  for (int k = body.dofs - 1; k >= 0; --k) {
+    const int v = body.first_v + k;
+    const DofKind kind = model.dofs[v].kind;
+    const V3 axis = load(ws.axis[v]);
+    const SpatialForce U = eliminate(A, kind, axis, body.pitch, model.armature[v], ws.pivot[v]);
+    const double u = tau[v] - project(kind, axis, body.pitch, n, f);
+    ws.pivot[v].u = u;
+    const double s = u * ws.pivot[v].inverse_d;
+    n += U.n * s;
+    f += U.f * s;
+  }
+  if (body.parent == 0) return;
+  const V3 bw = load(ws.velocity[i].bias_w), bv = load(ws.velocity[i].bias_v), r = load(ws.pose[i].r);
+  n += A.I * bw + transpose_times(A.G, bv);
+  f += A.G * bw + A.M * bv;
+  shift_to_parent(A, r);
+  add(ws.articulated[body.parent], A);
+  Workspace::Wrench& parent = ws.wrench[body.parent];
+  store(parent.n, load(parent.n) + n + cross(r, f));
+  store(parent.f, load(parent.f) + f);
+}
+
+/// Joint accelerations of body i from its parent's, base to tip. (bias_w, bias_v) as in body_pass.h;
+/// `world` is the acceleration of what the tree stands on.
+inline void answer(const Model& model, V3 bias_w, V3 bias_v, V3 world, int i, Workspace& ws, double* a) {
+  const Body& body = model.bodies[i];
+  V3 dw = bias_w, dv = bias_v;
+  if (body.parent == 0) {
+    dv += world;
+  } else {
+    const V3 dwp = load(ws.acceleration[body.parent].w);
+    dw += dwp;
+    dv += load(ws.acceleration[body.parent].v) + cross(dwp, load(ws.pose[i].r));
+  }
+  for (int k = 0; k < body.dofs; ++k) {
+    const int v = body.first_v + k;
+    const Workspace::Pivot& pivot = ws.pivot[v];
+    const V3 t = {load(pivot.Un).m * dw.m + load(pivot.Uf).m * dv.m};
+    a[v] = (pivot.u - (t[0] + t[1] + t[2])) * pivot.inverse_d;  // (3)
+    add_motion(model.dofs[v].kind, load(ws.axis[v]), body.pitch, a[v], dw, dv);
+  }
+  store(ws.acceleration[i].w, dw);
+  store(ws.acceleration[i].v, dv);
+}
+
+struct FreeMotion {
+  V3 dw, dv;
+};
+
+/// A free body's accelerations under a wrench at its origin, turning at w.  (7)
+inline FreeMotion free_response(const Model& model, const Workspace& ws, int i, V3 n, V3 f, V3 w) {
+  const Body& body = model.bodies[i];
+  const FreeBody& free = model.free_bodies[body.extra];
+  const M3 R = load(ws.pose[i].R);
+  const V3 c = R * load(free.com);
+  const M3 axes = R * load(free.axes);  // principal axes in W
+  const V3 wp = transpose_times(axes, w), np = transpose_times(axes, n - cross(c, f));
+  const V3 Lp = {load(free.moments).m * wp.m};
+  const V3 dw = axes * V3{(np - cross(wp, Lp)).m * load(free.inverse_moments).m};
+  return {dw, f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c))};
+}
+
+/// x_J <- accelerations of the free joint of body i under efforts x_J and the wrench (n, f), all in F's axes.
+inline void solve_free_joint(const Model& model, const Workspace& ws, int i, V3 n, V3 f, V3 w, V3 world,
+                             double* x, Workspace::Acceleration& out) {
+  const Packed3* axis = ws.axis.data() + model.bodies[i].first_v;
+  const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
+  f += F * simd::v3(x[0], x[1], x[2]);
+  n += F * simd::v3(x[3], x[4], x[5]);
+  const auto [dw, dv] = free_response(model, ws, i, n, f, w);
+  store(out.w, dw);
+  store(out.v, dv);
+  const V3 linear = transpose_times(F, dv - world), angular = transpose_times(F, dw);
+  for (int j = 0; j < 3; ++j) {
+    x[j] = linear[j];
+    x[3 + j] = angular[j];
+  }
+}
+
+}  // namespace
+
+void aba(const Model& model, const State& state, VecIn tau, std::span<const Force> f_ext, Workspace& ws,
+         VecOut a) {
+  assert(ws.version() == model.version() && tau.size() == model.nv && a.size() == model.nv);
+  const int n = model.body_count();
+  const double *q = state.q.data(), *v = state.v.data();
+  const V3 minus_gravity = v3(-model.gravity);
+  evaluate_angles(model, q, ws);
+  for (int i = 1; i < n; ++i) {
+    const Body& body = model.bodies[i];
+    place(model, q, i, ws);
+    move(model, v, i, ws);
+    if (!body.alone) {
+      const WorldInertia in = world_inertia(body, ws.pose[i]);
+      rigid_bias(in, load(ws.velocity[i].w), ws.wrench[i]);
+      store(ws.articulated[i], rigid(in));
+    } else {
+      ws.wrench[i] = {};
+    }
+    if (!f_ext.empty()) {
+      store(ws.wrench[i].n, load(ws.wrench[i].n) - v3(f_ext[i].moment));
+      store(ws.wrench[i].f, load(ws.wrench[i].f) - v3(f_ext[i].force));
+    }
+  }
+  for (int i = n - 1; i > 0; --i) {
+    if (!model.bodies[i].alone) hand_down(model, tau.data(), i, ws);
+  }
+  for (int i = 1; i < n; ++i) {
+    if (model.bodies[i].alone) {
+      double* x = a.data() + model.bodies[i].first_v;
+      std::copy_n(tau.data() + model.bodies[i].first_v, 6, x);
+      solve_free_joint(model, ws, i, -load(ws.wrench[i].n), -load(ws.wrench[i].f), load(ws.velocity[i].w),
+                       minus_gravity, x, ws.acceleration[i]);
+    } else {
+      answer(model, load(ws.velocity[i].bias_w), load(ws.velocity[i].bias_v), minus_gravity, i, ws, a.data());
+    }
+  }
+}
+
+void articulated_factor(const Model& model, Workspace& ws) {
+  assert(ws.version() == model.version());
+  const int n = model.body_count();
+  for (int i = 1; i < n; ++i) {
+    if (!model.bodies[i].alone) store(ws.articulated[i], rigid(world_inertia(model.bodies[i], ws.pose[i])));
+  }
+  for (int i = n - 1; i > 0; --i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) continue;
+    Articulated A = load(ws.articulated[i]);
+    for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
+      eliminate(A, model.dofs[v].kind, load(ws.axis[v]), body.pitch, model.armature[v], ws.pivot[v]);
+    }
+    if (body.parent == 0) continue;
+    shift_to_parent(A, load(ws.pose[i].r));
+    add(ws.articulated[body.parent], A);
+  }
+}
+
+void solve_articulated(const Model& model, Workspace& ws, VecOut x) {
+  assert(ws.version() == model.version() && x.size() == model.nv);
+  for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
+  solve_articulated_with_wrenches(model, ws, x.data());
+}
+
+void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
+  const int n = model.body_count();
+  for (int i = n - 1; i > 0; --i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) continue;
+    V3 nn = load(ws.wrench[i].n), ff = load(ws.wrench[i].f);
+    for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
+      Workspace::Pivot& pivot = ws.pivot[v];
+      pivot.u = x[v] + project(model.dofs[v].kind, load(ws.axis[v]), body.pitch, nn, ff);  // (2), p = -wrench
+      const double s = pivot.u * pivot.inverse_d;
+      nn -= load(pivot.Un) * s;
+      ff -= load(pivot.Uf) * s;
+    }
+    if (body.parent == 0) continue;
+    Workspace::Wrench& parent = ws.wrench[body.parent];
+    store(parent.n, load(parent.n) + nn + cross(load(ws.pose[i].r), ff));
+    store(parent.f, load(parent.f) + ff);
+  }
+  for (int i = 1; i < n; ++i) {
+    const Body& body = model.bodies[i];
+    if (body.alone) {
+      solve_free_joint(model, ws, i, load(ws.wrench[i].n), load(ws.wrench[i].f), zero3(), zero3(),
+                       x + body.first_v, ws.acceleration[i]);
+      continue;
+    }
+    answer(model, zero3(), zero3(), zero3(), i, ws, x);
+  }
+}
+
+}  // namespace karakuri

@@ -1,0 +1,183 @@
+// What every algorithm does with one body on its way through the tree, base to tip.
+//
+//   R_F = R_P R_PF,  r = R_P p_PF (+ slide)                                      pose of F            (1)
+//   w = w_P + jw,  v = v_P + w_P x r + jv        (jw, jv) = S v_J, relative motion in the joint        (2)
+//   dw/dt = dw_P/dt + S_w a + bias_w,            bias_w = w_P x jw (+ v1 v2 a1 x a2, universal)        (3)
+//   dv/dt = dv_P/dt + dw_P/dt x r + S_v a + bias_v,  bias_v = w_P x (w_P x r + 2 jv)                   (4)
+//
+// (3) and (4) are time derivatives of (2) with S constant in F, which turns with the parent; dv/dt is the
+// derivative of the origin's velocity, not the spatial acceleration.
+#pragma once
+
+#include "karakuri/dynamics/workspace.h"
+#include "karakuri/model/model.h"
+#include "spatial/simd.h"
+
+namespace karakuri::kernel {
+
+using namespace simd;  // NOLINT: these headers are private to the module
+using simd::load;      // named, so that overloads in this namespace do not hide them
+using simd::store;
+
+inline void turn_about_z(M3& R, double c, double s) {
+  const V3 x = R.c[0], y = R.c[1];
+  R.c[0] = x * c + y * s;
+  R.c[1] = y * c - x * s;
+}
+
+/// Rotation matrix of a quaternion (w, x, y, z) of any length but zero.
+inline M3 quaternion_matrix(const double* q) {
+  const double w = q[0], x = q[1], y = q[2], z = q[3];
+  const double k = 2.0 / (w * w + x * x + y * y + z * z);
+  const double kx = k * x, ky = k * y, kz = k * z;
+  const double xx = kx * x, yy = ky * y, zz = kz * z, xy = kx * y, xz = kx * z, yz = ky * z;
+  const double wx = kx * w, wy = ky * w, wz = kz * w;
+  return {{v3(1 - yy - zz, xy + wz, xz - wy), v3(xy - wz, 1 - xx - zz, yz + wx),
+           v3(xz + wy, yz - wx, 1 - xx - yy)}};
+}
+
+/// Adds S_k s, the motion of dof k at rate s.
+inline void add_motion(DofKind kind, V3 axis, double pitch, double s, V3& angular, V3& linear) {
+  switch (kind) {
+    case DofKind::kRotation: angular += axis * s; break;
+    case DofKind::kTranslation: linear += axis * s; break;
+    case DofKind::kScrew:
+      angular += axis * s;
+      linear += axis * (pitch * s);
+      break;
+  }
+}
+
+/// S_k^T (n, f)
+inline double project(DofKind kind, V3 axis, double pitch, V3 n, V3 f) {
+  switch (kind) {
+    case DofKind::kRotation: return dot(axis, n);
+    case DofKind::kTranslation: return dot(axis, f);
+    case DofKind::kScrew: return dot(axis, n) + pitch * dot(axis, f);
+  }
+  return 0;
+}
+
+/// Places frame F on its parent, turns and slides by q, and stores the pose and the axes of the dofs.  (1)
+inline void place(const Model& model, const double* q_all, int i, Workspace& ws) {
+  const Body& body = model.bodies[i];
+  M3 R = load(body.R_PF);
+  V3 r = load(body.p_PF);
+  V3 p_parent = zero3();
+  if (body.parent != 0) {
+    const M3 R_P = load(ws.pose[body.parent].R);
+    p_parent = load(ws.pose[body.parent].p);
+    R = R_P * R;
+    r = R_P * r;
+  }
+  const double* q = q_all + body.first_q;
+  const double* c = ws.cosine.data() + body.first_v;
+  const double* s = ws.sine.data() + body.first_v;
+  Packed3* axis = ws.axis.data() + body.first_v;
+  switch (body.kind) {
+    case JointKind::kRevolute:
+      store(axis[0], R.c[2]);
+      turn_about_z(R, c[0], s[0]);
+      break;
+    case JointKind::kPrismatic:
+      store(axis[0], R.c[2]);
+      r += R.c[2] * q[0];
+      break;
+    case JointKind::kCylindrical:
+      store(axis[0], R.c[2]);
+      store(axis[1], R.c[2]);
+      r += R.c[2] * q[0];
+      turn_about_z(R, c[1], s[1]);
+      break;
+    case JointKind::kScrew:
+      store(axis[0], R.c[2]);
+      r += R.c[2] * (body.pitch * q[0]);
+      turn_about_z(R, c[0], s[0]);
+      break;
+    case JointKind::kUniversal:
+      store(axis[0], R.c[2]);
+      turn_about_z(R, c[0], s[0]);
+      R = R * load(model.between[body.extra]);
+      store(axis[1], R.c[2]);
+      turn_about_z(R, c[1], s[1]);
+      break;
+    case JointKind::kPlanar:
+      for (int k = 0; k < 3; ++k) store(axis[k], R.c[k]);
+      r += R.c[0] * q[0] + R.c[1] * q[1];
+      turn_about_z(R, c[2], s[2]);
+      break;
+    case JointKind::kSpherical:
+      for (int k = 0; k < 3; ++k) store(axis[k], R.c[k]);
+      R = R * quaternion_matrix(q);
+      break;
+    case JointKind::kFree:
+      for (int k = 0; k < 3; ++k) {
+        store(axis[k], R.c[k]);
+        store(axis[3 + k], R.c[k]);
+      }
+      r += R * v3(q[0], q[1], q[2]);
+      R = R * quaternion_matrix(q + 3);
+      break;
+    case JointKind::kFixed: break;
+  }
+  Workspace::Pose& pose = ws.pose[i];
+  store(pose.R, R);
+  store(pose.r, r);
+  store(pose.p, p_parent + r);
+}
+
+/// Velocity and bias accelerations.  @pre place(i) (2)-(4)
+inline void move(const Model& model, const double* v_all, int i, Workspace& ws) {
+  const Body& body = model.bodies[i];
+  const double* rate = v_all + body.first_v;
+  const Packed3* axis = ws.axis.data() + body.first_v;
+  V3 jw = zero3(), jv = zero3(), extra = zero3();
+  if (body.kind == JointKind::kRevolute) {
+    jw = load(axis[0]) * rate[0];
+  } else {
+    for (int k = 0; k < body.dofs; ++k) {
+      add_motion(model.dofs[body.first_v + k].kind, load(axis[k]), body.pitch, rate[k], jw, jv);
+    }
+    if (body.kind == JointKind::kUniversal) {
+      extra = cross(load(axis[0]), load(axis[1])) * (rate[0] * rate[1]);
+    }
+  }
+  Workspace::Velocity& out = ws.velocity[i];
+  if (body.parent == 0) {
+    store(out.w, jw);
+    store(out.v, jv);
+    store(out.bias_w, extra);
+    store(out.bias_v, zero3());
+    return;
+  }
+  const V3 wp = load(ws.velocity[body.parent].w);
+  const V3 carried = cross(wp, load(ws.pose[i].r));
+  store(out.w, wp + jw);
+  store(out.v, load(ws.velocity[body.parent].v) + carried + jv);
+  store(out.bias_w, cross(wp, jw) + extra);
+  store(out.bias_v, cross(wp, carried + jv * 2.0));
+}
+
+/// A rigid body's inertia turned into world axes.  @pre place(i)
+struct WorldInertia {
+  M3 I;  // about the body's origin
+  V3 h;
+  double mass;
+};
+
+inline WorldInertia world_inertia(const Body& body, const Workspace::Pose& pose) {
+  const M3 R = load(pose.R);
+  const double* s = body.inertia;  // xx, yy, zz, xy, xz, yz
+  const M3 T = {R.c[0] * s[0] + R.c[1] * s[3] + R.c[2] * s[4], R.c[0] * s[3] + R.c[1] * s[1] + R.c[2] * s[5],
+                R.c[0] * s[4] + R.c[1] * s[5] + R.c[2] * s[2]};
+  WorldInertia out;
+  for (int j = 0; j < 3; ++j) out.I.c[j] = T.c[0] * R.c[0][j] + T.c[1] * R.c[1][j] + T.c[2] * R.c[2][j];
+  out.h = R * load(body.mass_com);
+  out.mass = body.mass;
+  return out;
+}
+
+/// Cosines and sines of all angles at once.
+void evaluate_angles(const Model& model, const double* q, Workspace& ws);
+
+}  // namespace karakuri::kernel

@@ -1,0 +1,105 @@
+#include "karakuri/dynamics/centroidal.h"
+
+#include <cassert>
+
+#include "dynamics/composite.h"
+#include "karakuri/spatial/rotation.h"
+
+namespace karakuri {
+
+namespace {
+
+using namespace kernel;
+
+Vec3 vec(V3 v) { return {v[0], v[1], v[2]}; }
+
+/// Displacement of a dof from rest: q - rest, or the rotation vector of a quaternion.
+double displacement(const Model& model, const State& state, int v) {
+  const Body& body = model.bodies[model.dofs[v].body];
+  const int k = v - body.first_v;
+  if (has_quaternion(body.kind) && k >= body.dofs - 3) {
+    const double* q = state.q.data() + body.first_q + body.dofs - 3;
+    return quat_log(normalized_or_identity(Quat(q[0], q[1], q[2], q[3])))[k - (body.dofs - 3)];
+  }
+  return state.q[body.first_q + k] - model.dof_properties[v].rest;
+}
+
+}  // namespace
+
+double total_mass(const Model& model) {
+  double mass = 0;
+  for (const Body& body : model.bodies) mass += body.mass;
+  return mass;
+}
+
+Vec3 center_of_mass(const Model& model, const Workspace& ws) {
+  Vec3 sum = Vec3::Zero();
+  for (int i = 1; i < model.body_count(); ++i) {
+    const Body& body = model.bodies[i];
+    sum += body.mass * Vec3(ws.pose[i].p) + Mat3(ws.pose[i].R) * Vec3(body.mass_com);
+  }
+  const double mass = total_mass(model);
+  return mass > 0 ? Vec3(sum / mass) : sum;
+}
+
+Force momentum(const Model& model, const Workspace& ws, const Vec3& point) {
+  Force sum;
+  for (int i = 1; i < model.body_count(); ++i) {
+    const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
+    const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
+    const Force at_origin{vec(in.I * w + cross(in.h, v)), vec(v * in.mass + cross(w, in.h))};
+    sum = sum + at_origin.shifted(point - Vec3(ws.pose[i].p));
+  }
+  return sum;
+}
+
+void centroidal_momentum_matrix(const Model& model, Workspace& ws, MatOut A) {
+  assert(A.rows() == 6 && A.cols() == model.nv);
+  accumulate_composites(model, ws);
+  const Vec3 center = center_of_mass(model, ws);
+  for (int v = 0; v < model.nv; ++v) {
+    const int i = model.dofs[v].body;
+    const DofMomentum m =
+        momentum_of(ws.composite[i], model.dofs[v].kind, load(ws.axis[v]), model.bodies[i].pitch);
+    const Force column = Force{vec(m.n), vec(m.f)}.shifted(center - Vec3(ws.pose[i].p));
+    A.block<3, 1>(0, v) = column.moment;
+    A.block<3, 1>(3, v) = column.force;
+  }
+}
+
+double kinetic_energy(const Model& model, const State& state, const Workspace& ws) {
+  double twice = 0;
+  for (int i = 1; i < model.body_count(); ++i) {
+    const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
+    const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
+    twice += dot(w, in.I * w) + 2 * dot(v, cross(w, in.h)) + in.mass * dot(v, v);
+  }
+  for (int v = 0; v < model.nv; ++v) twice += model.armature[v] * state.v[v] * state.v[v];
+  return 0.5 * twice;
+}
+
+double potential_energy(const Model& model, const State& state, const Workspace& ws) {
+  double energy = 0;
+  for (int i = 1; i < model.body_count(); ++i) {
+    const Body& body = model.bodies[i];
+    energy -= model.gravity.dot(body.mass * Vec3(ws.pose[i].p) + Mat3(ws.pose[i].R) * Vec3(body.mass_com));
+  }
+  for (int v = 0; v < model.nv; ++v) {
+    if (const double k = model.dof_properties[v].stiffness; k > 0) {
+      const double x = displacement(model, state, v);
+      energy += 0.5 * k * x * x;
+    }
+  }
+  return energy;
+}
+
+void add_passive_efforts(const Model& model, const State& state, VecOut tau) {
+  assert(tau.size() == model.nv);
+  for (int v = 0; v < model.nv; ++v) {
+    const DofProperties& p = model.dof_properties[v];
+    if (p.stiffness > 0) tau[v] -= p.stiffness * displacement(model, state, v);
+    tau[v] -= p.damping * state.v[v];
+  }
+}
+
+}  // namespace karakuri

@@ -1,0 +1,135 @@
+// What may be wrong with a mechanism that its structure allows: values and names.
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "karakuri/model/mechanism.h"
+
+namespace karakuri {
+
+namespace {
+
+class Flaws {
+ public:
+  void add(std::string where, std::string what, std::string remedy) {
+    found.push_back({Severity::kError, std::move(where), std::move(what), std::move(remedy)});
+  }
+  std::vector<Diagnostic> found;
+};
+
+bool finite(const Transform& X) { return X.R.allFinite() && X.p.allFinite(); }
+
+bool is_rotation(const Mat3& R) {
+  // 1e-6: poses come from files with six digits
+  return (R.transpose() * R - Mat3::Identity()).cwiseAbs().maxCoeff() < 1e-6 && R.determinant() > 0;
+}
+
+void check_names(const Mechanism& m, Flaws& flaws) {
+  std::map<std::string, int> links, joints;
+  for (LinkId id : m.link_ids()) {
+    if (!m.link(id).is_virtual()) ++links[m.link(id).name];
+  }
+  for (JointId id : m.joint_ids()) ++joints[m.joint(id).name];
+  const auto report = [&](const std::map<std::string, int>& names, const char* kind) {
+    for (const auto& [name, count] : names) {
+      const std::string where = fmt::format("{} '{}'", kind, name);
+      if (name.empty())
+        flaws.add(where, fmt::format("{} {}s have no name", count, kind), "name each of them");
+      else if (count > 1) {
+        flaws.add(where, fmt::format("{} {}s have this name", count, kind),
+                  "give each its own name, or a prefix when including the same model twice");
+      }
+    }
+  };
+  report(links, "link");
+  report(joints, "joint");
+}
+
+void check_link(const Mechanism& m, LinkId id, Flaws& flaws) {
+  const Link& link = m.link(id);
+  const std::string where = fmt::format("link '{}'", link.name);
+  if (id == m.world() || link.is_virtual()) return;
+  if (!link.joint) {
+    flaws.add(where, "hangs on nothing",
+              "add a free joint to the world to let it float, or a fixed one to hold it");
+  }
+  const Inertia& in = link.inertia;
+  // Massless links are fine as markers: compile() asks whether what moves has mass once it knows what moves.
+  const bool massless = in.mass == 0 && in.about_com.isZero(0) && in.com.allFinite();
+  if (massless) return;
+  if (const auto flaw = find_flaw(in)) {
+    flaws.add(where, *flaw, "correct its inertial values, or compute them from its shapes");
+  }
+}
+
+void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
+  if (std::isnan(d.lower) || std::isnan(d.upper) || std::isnan(d.effort_limit) ||
+      std::isnan(d.velocity_limit)) {
+    flaws.add(where, "a limit is not a number", "leave a limit out to have none");
+  }
+  if (d.lower > d.upper) {
+    flaws.add(where, fmt::format("its lower limit {:g} is above its upper limit {:g}", d.lower, d.upper),
+              "swap them");
+  }
+  if (d.effort_limit < 0 || d.velocity_limit < 0) {
+    flaws.add(where, "an effort or velocity limit is negative",
+              "give the magnitude, or leave it out to have none");
+  }
+  const struct {
+    const char* name;
+    double value;
+  } not_negative[] = {{"damping", d.damping},
+                      {"stiffness", d.stiffness},
+                      {"dry friction", d.dry_friction},
+                      {"armature", d.armature}};
+  for (const auto& [name, value] : not_negative) {
+    if (!(value >= 0) || !std::isfinite(value)) {
+      flaws.add(where, fmt::format("its {} is {:g}", name, value), "it must be finite and not below zero");
+    }
+  }
+  if (!std::isfinite(d.rest)) flaws.add(where, "its rest position is not finite", "give a finite number");
+}
+
+void check_axes(const Joint& joint, const std::string& where, Flaws& flaws) {
+  const auto unusable = [](const Vec3& a) { return !a.allFinite() || !(a.norm() > 1e-12); };
+  const bool universal = joint.kind == JointKind::kUniversal;
+  if (unusable(joint.axis) || (universal && unusable(joint.second_axis))) {
+    flaws.add(where, "its axis is zero or not finite", "give a direction such as 0 0 1");
+    return;
+  }
+  // below 1e-6 the two turns are one, and a degree of freedom is lost for good
+  if (universal && joint.axis.normalized().cross(joint.second_axis.normalized()).norm() < 1e-6) {
+    flaws.add(where, "its two axes are parallel",
+              "give axes that are at right angles, or use a revolute joint");
+  }
+}
+
+void check_joint(const Joint& joint, Flaws& flaws) {
+  const std::string where = fmt::format("joint '{}'", joint.name);
+  if (!finite(joint.X_PF) || !finite(joint.X_CM)) {
+    flaws.add(where, "its frame has a number that is not finite", "correct its pose");
+  } else if (!is_rotation(joint.X_PF.R) || !is_rotation(joint.X_CM.R)) {
+    flaws.add(where, "the orientation of its frame is not a rotation", "use orthonormal, right-handed axes");
+  }
+  if (needs_axis(joint.kind)) check_axes(joint, where, flaws);
+  if (joint.kind == JointKind::kScrew && !std::isfinite(joint.pitch)) {
+    flaws.add(where, "its pitch is not finite", "give the advance in metres per radian");
+  }
+  for (int k = 0; k < v_size(joint.kind); ++k) {
+    check_dof(joint.dofs[k], v_size(joint.kind) > 1 ? fmt::format("{}, dof {}", where, k) : where, flaws);
+  }
+}
+
+}  // namespace
+
+std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
+  Flaws flaws;
+  check_names(mechanism, flaws);
+  for (LinkId id : mechanism.link_ids()) check_link(mechanism, id, flaws);
+  for (JointId id : mechanism.joint_ids()) check_joint(mechanism.joint(id), flaws);
+  return std::move(flaws.found);
+}
+
+}  // namespace karakuri

@@ -1,0 +1,69 @@
+// Three-vectors in one vector register, for kernels.
+//
+// Written with the compilers' vector types, which become AVX, SSE, NEON or WebAssembly SIMD as the target has
+// it. The fourth lane carries zeros or rubbish; no result depends on it.
+#pragma once
+
+#include "karakuri/spatial/packed.h"
+
+namespace karakuri::simd {
+
+using V4 = double __attribute__((vector_size(32)));
+
+struct V3 {
+  V4 m;
+  double operator[](int i) const { return m[i]; }
+};
+
+struct M3 {
+  V3 c[3];  // columns
+};
+
+inline V3 load(const Packed3& p) {
+  V3 v;
+  __builtin_memcpy(&v, &p, sizeof v);  // one aligned load; a cast would break the aliasing rules
+  return v;
+}
+inline void store(Packed3& p, V3 v) { __builtin_memcpy(static_cast<void*>(&p), &v, sizeof v); }
+inline M3 load(const Packed33& p) { return {load(p.column[0]), load(p.column[1]), load(p.column[2])}; }
+inline void store(Packed33& p, const M3& m) {
+  for (int k = 0; k < 3; ++k) store(p.column[k], m.c[k]);
+}
+
+inline V4 broadcast(double s) { return V4{s, s, s, s}; }
+inline V3 zero3() { return {V4{0, 0, 0, 0}}; }
+inline V3 v3(double x, double y, double z) { return {V4{x, y, z, 0}}; }
+
+inline V3 operator+(V3 a, V3 b) { return {a.m + b.m}; }
+inline V3 operator-(V3 a, V3 b) { return {a.m - b.m}; }
+inline V3 operator-(V3 a) { return {-a.m}; }
+inline V3 operator*(V3 a, double s) { return {a.m * broadcast(s)}; }
+inline V3& operator+=(V3& a, V3 b) { return a = a + b; }
+inline V3& operator-=(V3& a, V3 b) { return a = a - b; }
+
+inline V3 yzx(V3 a) { return {__builtin_shufflevector(a.m, a.m, 1, 2, 0, 3)}; }
+
+inline V3 cross(V3 a, V3 b) { return yzx({a.m * yzx(b).m - yzx(a).m * b.m}); }
+
+inline double dot(V3 a, V3 b) {
+  const V4 t = a.m * b.m;
+  return (t[0] + t[1]) + t[2];
+}
+
+inline V3 operator*(const M3& A, V3 x) {
+  return {A.c[0].m * broadcast(x[0]) + A.c[1].m * broadcast(x[1]) + A.c[2].m * broadcast(x[2])};
+}
+
+inline M3 operator*(const M3& A, const M3& B) { return {A * B.c[0], A * B.c[1], A * B.c[2]}; }
+
+inline M3 transpose(const M3& A) {
+  const V4 a = A.c[0].m, b = A.c[1].m, c = A.c[2].m;
+  return {{{V4{a[0], b[0], c[0], 0}}, {V4{a[1], b[1], c[1], 0}}, {V4{a[2], b[2], c[2], 0}}}};
+}
+
+inline M3& operator+=(M3& A, const M3& B) {
+  for (int k = 0; k < 3; ++k) A.c[k] += B.c[k];
+  return A;
+}
+
+}  // namespace karakuri::simd

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What the launcher says and how it ends, for good and bad usage. Runs on the build that is there.
+# Usage: launcher_test.sh PROJECT
+set -uo pipefail
+project=$1
+karakuri=$project/karakuri
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+# expect CODE PATTERN COMMAND...: the command ends with CODE and says PATTERN (on stderr when CODE is not 0).
+expect() {
+  local code=$1 pattern=$2 got=0
+  shift 2
+  "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || got=$?
+  local said=$scratch/out
+  ((code == 0)) || said=$scratch/err
+  if ((got != code)) || ! grep -Eq -- "$pattern" "$said"; then
+    printf 'FAILED: %s\n  ended with %d, expected %d; expected to read: %s\n' "$*" "$got" "$code" "$pattern"
+    sed 's/^/  | /' "$scratch/out" "$scratch/err"
+    failures=$((failures + 1))
+  fi
+}
+
+expect 0 '^Commands:' "$karakuri" --help
+expect 0 '^Usage: ./karakuri test' "$karakuri" test --help
+expect 0 '^Usage: ./karakuri bench' "$karakuri" bench --help
+expect 0 '^Benchmarks:' "$karakuri" bench --help
+expect 2 'Commands:' "$karakuri"
+expect 2 "no command 'tset'; there are: test, bench" "$karakuri" tset
+expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
+expect 2 'needs the name' "$karakuri" bench --json out.json
+
+expect 0 '^karakuri [0-9]+\.[0-9]+\.[0-9]+' "$karakuri" --version
+expect 0 '^compiler: (Clang|GNU) [0-9]+' "$karakuri" --version
+expect 0 '^flags: -' "$karakuri" --version
+expect 0 '^build: [A-Z]' "$karakuri" --version
+expect 0 '^  Test +#[0-9]+: launcher' "$karakuri" test launcher -N
+if script -qec true /dev/null >/dev/null 2>&1; then  # as on a terminal, where one can be had
+  expect 0 '^  Test +#[0-9]+: launcher' script -qec "'$karakuri' test launcher -N" /dev/null
+fi
+expect 2 'no test is selected by: no_such_test' "$karakuri" test no_such_test
+
+# from anywhere, through a symbolic link, with spaces in the path
+mkdir "$scratch/a b" && cd "$scratch/a b" || exit 1
+ln -s "$karakuri" 'my link' && ln -s "$project" 'the project'
+expect 0 '^karakuri ' './my link' --version
+expect 0 '^karakuri ' './the project/karakuri' --version
+expect 0 '^Benchmarks:' './my link' bench --help
+
+((failures == 0)) || exit 1

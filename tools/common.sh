@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2154
+# Shared by ./karakuri, .ci/run and tools/: messages, Debian packages, building. Sourced by bash, with `root`
+# set to the project's folder. Exit codes: 1 a result that failed, 2 bad usage or a missing prerequisite.
+
+say() { printf 'karakuri: %s\n' "$*" >&2; }
+fail() { local code=$1; shift; say "$@"; exit "$code"; }
+
+# ---- packages ----------------------------------------------------------------------------------
+
+# One dpkg-query for all of them, because this runs before every command.
+missing_packages() {
+  local wanted
+  wanted=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$root/packages.txt" | sort)
+  if command -v dpkg-query >/dev/null; then
+    # shellcheck disable=SC2086,SC2016 # words on purpose; the format is dpkg's, not the shell's
+    dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+      sed -n 's/^installed //p' | sort -u | comm -13 - <(printf '%s\n' "$wanted")
+  else
+    printf '%s\n' "$wanted"
+  fi
+}
+
+as_root() {
+  if ((EUID == 0)); then "$@"; else sudo "$@"; fi
+}
+
+ensure_packages() {
+  local -a missing
+  [[ -z ${KARAKURI_NO_INSTALL:-} ]] || return 0
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  command -v apt-get >/dev/null || fail 2 "these Debian packages are needed, and there is no apt-get here to" \
+    "install them: ${missing[*]}. Once their equivalents are installed, set KARAKURI_NO_INSTALL=1."
+  ((EUID == 0)) || command -v sudo >/dev/null ||
+    fail 2 "run this as root, with sudo missing: apt-get install ${missing[*]}"
+  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  install_packages "${missing[@]}"
+}
+
+install_packages() {
+  local log
+  log=$(mktemp)
+  if ! {
+    as_root apt-get update -q &&
+      as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+  } </dev/null >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    rm -f "$log"
+    fail 2 "apt-get could not install: $*"
+  fi
+  rm -f "$log"
+}
+
+# ---- building ----------------------------------------------------------------------------------
+
+# Turns ninja's output into one line that is overwritten (terminal) or a line per quarter (otherwise; none for
+# a handful of files). What is not progress is the compilers' word and goes through.
+show_progress() {
+  local preset=$1 line quarter=0 finished total
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+      if [[ -t 2 ]]; then
+        printf '\r\e[Kkarakuri: building %s: %d of %d' "$preset" "$finished" "$total" >&2
+      elif ((total >= 8 && 4 * finished / total > quarter)); then
+        quarter=$((4 * finished / total))
+        say "building $preset: $finished of $total"
+      fi
+    elif [[ $line != 'ninja: no work to do.' && $line != '-- '* ]]; then
+      [[ ! -t 2 ]] || printf '\r\e[K' >&2
+      printf '%s\n' "$line" >&2
+    fi
+  done
+  [[ ! -t 2 ]] || printf '\r\e[K' >&2
+}
+
+# Configures when there is no build yet, or one made with another compiler or other presets; later changes of
+# CMake files are ninja's to notice.
+configure() {
+  local preset=$1 dir=$root/build/$1 key log
+  key="CXX=${CXX:-} $(cat "$root/CMakePresets.json" "$root/cmake/DefaultCompiler.cmake")"
+  [[ -f $dir/build.ninja && -f $dir/configured-with && $(<"$dir/configured-with") == "$key" ]] && return
+  mkdir -p "$dir"
+  say "configuring $preset"
+  log=$dir/configure.log
+  if ! (cd "$root" && cmake --fresh --preset "$preset") >"$log" 2>&1; then
+    cat "$log" >&2
+    fail 1 "CMake could not configure the $preset build (log: build/$preset/configure.log)"
+  fi
+  printf '%s\n' "$key" >"$dir/configured-with"
+}
+
+build() {
+  local preset=$1
+  [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
+  ensure_packages
+  configure "$preset"
+  [[ ! -t 2 ]] || local -x CLICOLOR_FORCE=1  # ninja keeps the compilers' colours through the pipe
+  NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$preset" 2>&1 |
+    sed -u '/^ninja: Entering directory/d' | show_progress "$preset" ||
+    fail 1 "the $preset build failed"
+}
