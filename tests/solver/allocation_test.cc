@@ -1,60 +1,16 @@
 // Once a workspace has seen problems of a size, solving allocates nothing: every method, every storage.
-//
-// malloc itself is counted, because Eigen does not go through operator new. The sanitizers bring their own
-// malloc; there the test is skipped.
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
 
 #include "karakuri/solver/solve.h"
 #include "support/contact_problems.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define KARAKURI_FOREIGN_MALLOC
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define KARAKURI_FOREIGN_MALLOC
-#endif
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-#ifndef KARAKURI_FOREIGN_MALLOC
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-
-void* malloc(std::size_t n) noexcept {
-  ++allocations;
-  return __libc_malloc(n);
-}
-void* calloc(std::size_t n, std::size_t size) noexcept {
-  ++allocations;
-  return __libc_calloc(n, size);
-}
-void* realloc(void* p, std::size_t n) noexcept {
-  ++allocations;
-  return __libc_realloc(p, n);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t n) noexcept {
-  ++allocations;
-  return __libc_memalign(alignment, n);
-}
-}
-#endif
+#include "support/no_alloc.h"
 
 namespace karakuri::solver {
 namespace {
 
 /// The sphere pile with other rows besides: loops, limits, motors.
 Problem mixed(std::uint64_t seed) {
-  testing::ContactScene scene = testing::sphere_pile(3, 0.5, seed);
+  test::ContactScene scene = test::sphere_pile(3, 0.5, seed);
   scene.ball_joint(0, 1, scene.bodies[0].position);
   scene.ball_joint(26, 25, scene.bodies[25].position);
   for (int k = 0; k < 3; ++k) {
@@ -68,38 +24,28 @@ Problem mixed(std::uint64_t seed) {
 }
 
 TEST(Allocation, NoneAfterWarmUp) {
-#ifdef KARAKURI_FOREIGN_MALLOC
-  GTEST_SKIP() << "malloc is not ours here";
-#endif
-  const long before_probe = allocations;
-  std::free(std::malloc(10));  // NOLINT: the counter counts
-  void* volatile probe = std::malloc(10);
-  std::free(probe);
-  ASSERT_GT(allocations, before_probe);
-
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
   for (const Method method : {Method::kDefault, Method::kBlock, Method::kNewton, Method::kPgs,
                               Method::kPgsIsotropic, Method::kSpringhead, Method::kDantzig, Method::kLemke}) {
     const Problem free = mixed(1);
-    for (const Problem& p : {free, testing::as_dense(free), testing::as_block_sparse(free)}) {
+    for (const Problem& p : {free, test::as_dense(free), test::as_block_sparse(free)}) {
       Workspace ws;
       std::vector<double> lambda(p.rows(), 0.0);
       // a tolerance out of reach makes default use all it has, also the search for contradictions
       const Settings s{.method = method, .tolerance = 1e-30, .max_sweeps = 500, .max_newton = 20};
       ASSERT_TRUE(solve(p, s, ws, lambda).ok());
       std::fill(lambda.begin(), lambda.end(), 0.0);
-      const long before = allocations;
+      const test::NoAllocGuard guard;
       const bool ok = solve(p, s, ws, lambda).ok();
-      const long after = allocations;
+      const long allocations = guard.allocations();
       EXPECT_TRUE(ok);
-      EXPECT_EQ(after - before, 0) << name_of(method) << " storage " << static_cast<int>(p.storage);
+      EXPECT_EQ(allocations, 0) << name_of(method) << " storage " << static_cast<int>(p.storage);
     }
   }
 }
 
 TEST(Allocation, RefillingAProblemAllocatesNothing) {
-#ifdef KARAKURI_FOREIGN_MALLOC
-  GTEST_SKIP() << "malloc is not ours here";
-#endif
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
   Problem p;
   const auto fill = [&p] {
     p.clear(OperatorKind::kMatrixFree);
@@ -111,9 +57,9 @@ TEST(Allocation, RefillingAProblemAllocatesNothing) {
     }
   };
   fill();
-  const long before = allocations;
+  const test::NoAllocGuard guard;
   fill();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(guard.allocations(), 0);
 }
 
 }  // namespace

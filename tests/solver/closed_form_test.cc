@@ -10,7 +10,7 @@
 namespace karakuri::solver {
 namespace {
 
-using testing::ContactScene;
+using test::ContactScene;
 
 constexpr double kDegree = std::numbers::pi / 180.0;
 
@@ -50,7 +50,7 @@ Eigen::Matrix<double, 6, 1> after(const ContactScene& scene, const std::vector<d
 }
 
 ContactScene box_on_floor(double mu) {
-  ContactScene scene({testing::box_body(2.0, {1, 1, 0.2}, {0, 0, 0.1})});
+  ContactScene scene({test::box_body(2.0, {1, 1, 0.2}, {0, 0, 0.1})});
   for (const double x : {-0.5, 0.5})
     for (const double y : {-0.5, 0.5}) scene.contact(0, -1, {x, y, 0}, {0, 0, 1}, mu);
   return scene;
@@ -122,7 +122,7 @@ TEST(ClosedForm, RodLandingOnBothEnds) {
   // W = [4 −2; −2 4] / m, q = (−1, 0.2): alone the first end would push the second into the floor, so both
   // act
   const double mass = 3.0;
-  testing::Body rod;
+  test::Body rod;
   rod.mass = mass;
   rod.inertia = {1e9, mass / 12.0, mass / 12.0};
   rod.velocity << 0, 0, -0.4, 0, -1.2, 0;  // ends at x = ±½: −0.4 ± 0.6

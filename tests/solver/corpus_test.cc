@@ -31,7 +31,7 @@ TEST(Corpus, ExactMethodsReach1e8) {
   Workspace ws;
   for (const auto& file : files) {
     SCOPED_TRACE(file.filename().string());
-    const Result<Problem> p = testing::read_siconos(file);
+    const Result<Problem> p = test::read_siconos(file);
     ASSERT_TRUE(p.ok()) << to_string(p.errors());
     for (const Method method : {Method::kDefault, Method::kNewton}) {
       SCOPED_TRACE(name_of(method));
@@ -54,8 +54,8 @@ TEST(Corpus, ReaderRefusesWhatIsCutShort) {
   std::string text(2000, ' ');
   in.read(text.data(), 2000);
   std::ofstream(cut) << text;
-  EXPECT_FALSE(testing::read_siconos(cut).ok());
-  EXPECT_FALSE(testing::read_siconos("no such file").ok());
+  EXPECT_FALSE(test::read_siconos(cut).ok());
+  EXPECT_FALSE(test::read_siconos("no such file").ok());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace karakuri::solver {
 namespace {
 
-using testing::ContactScene;
+using test::ContactScene;
 
 constexpr Method kExact[] = {Method::kDefault, Method::kBlock, Method::kNewton};
 constexpr Method kAll[] = {Method::kDefault,      Method::kBlock,      Method::kNewton,  Method::kPgs,
@@ -35,7 +35,7 @@ TEST(Robustness, TowersOfRedundantContacts) {
   for (const Method method : {Method::kDefault, Method::kNewton}) {
     SCOPED_TRACE(name_of(method));
     for (const int height : {1, 5, 20}) {
-      const ContactScene tower = testing::box_tower(height, 0.5);
+      const ContactScene tower = test::box_tower(height, 0.5);
       std::vector<double> lambda;
       EXPECT_EQ(solved(tower.problem, {.method = method}, lambda).status, Status::kConverged) << height;
       EXPECT_LE(relative(tower.problem, lambda), 1e-8) << height;
@@ -46,7 +46,7 @@ TEST(Robustness, TowersOfRedundantContacts) {
 TEST(Robustness, MassRatiosUpTo1e8) {
   for (const double ratio : {1e4, 1e8}) {
     for (const bool heavy_on_top : {true, false}) {
-      const ContactScene tower = testing::box_tower(4, 0.5, heavy_on_top ? ratio : 1.0 / ratio);
+      const ContactScene tower = test::box_tower(4, 0.5, heavy_on_top ? ratio : 1.0 / ratio);
       for (const Measure measure : {Measure::kUnit, Measure::kScaled}) {
         std::vector<double> lambda;
         const Report report = solved(tower.problem, {.measure = measure}, lambda);
@@ -60,7 +60,7 @@ TEST(Robustness, MassRatiosUpTo1e8) {
 TEST(Robustness, PilesOfSpheres) {
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
     for (const double mu : {0.0, 0.3, 1.0}) {
-      const ContactScene pile = testing::sphere_pile(4, mu, seed);
+      const ContactScene pile = test::sphere_pile(4, mu, seed);
       std::vector<double> lambda;
       EXPECT_EQ(solved(pile.problem, {}, lambda).status, Status::kConverged) << seed << " " << mu;
       EXPECT_LE(relative(pile.problem, lambda), 1e-8);
@@ -70,8 +70,8 @@ TEST(Robustness, PilesOfSpheres) {
 
 TEST(Robustness, OverConstrainedLoops) {
   // a row of boxes between two walls of ball joints, four joints where one would do
-  std::vector<testing::Body> bodies;
-  for (int i = 0; i < 6; ++i) bodies.push_back(testing::box_body(1.0, {1, 1, 1}, {1.0 * i, 0, 0}));
+  std::vector<test::Body> bodies;
+  for (int i = 0; i < 6; ++i) bodies.push_back(test::box_body(1.0, {1, 1, 1}, {1.0 * i, 0, 0}));
   ContactScene scene(std::move(bodies));
   for (int i = 0; i <= 6; ++i)
     for (const double y : {-0.5, 0.5})
@@ -87,9 +87,8 @@ TEST(Robustness, OverConstrainedLoops) {
 
 TEST(Robustness, LongChainIsFinishedByNewton) {
   // sweeps carry a force over one link each: 200 links are what they are bad at
-  std::vector<testing::Body> bodies;
-  for (int i = 0; i < 200; ++i)
-    bodies.push_back(testing::box_body(1.0, {1, 0.1, 0.1}, {1.0 * i + 0.5, 0, 0}));
+  std::vector<test::Body> bodies;
+  for (int i = 0; i < 200; ++i) bodies.push_back(test::box_body(1.0, {1, 0.1, 0.1}, {1.0 * i + 0.5, 0, 0}));
   ContactScene scene(std::move(bodies));
   for (int i = 0; i < 200; ++i) scene.ball_joint(i, i - 1, {1.0 * i, 0, 0});
   scene.set_free_velocity({0, 0, -9.81}, 0.01);
@@ -102,7 +101,7 @@ TEST(Robustness, LongChainIsFinishedByNewton) {
 TEST(Robustness, SlightlyNonSymmetricOperators) {
   Random random(7);
   for (int trial = 0; trial < 20; ++trial) {
-    Problem p = testing::as_dense(testing::sphere_pile(3, 0.5, 100 + trial).problem);
+    Problem p = test::as_dense(test::sphere_pile(3, 0.5, 100 + trial).problem);
     for (double& w : p.dense) w *= 1.0 + 1e-3 * random.uniform(-1, 1);
     std::vector<double> lambda;
     EXPECT_EQ(solved(p, {}, lambda).status, Status::kConverged) << trial;
@@ -130,14 +129,14 @@ TEST(Robustness, ZeroRowsAreLeftAlone) {
 TEST(Robustness, ContradictionsAreReported) {
   std::vector<Problem> contradictions;
   {  // a body between two walls that come closer
-    ContactScene scene({testing::box_body(1.0, {1, 1, 1}, {0, 0, 0})});
+    ContactScene scene({test::box_body(1.0, {1, 1, 1}, {0, 0, 0})});
     scene.contact(0, -1, {0, 0, -0.5}, {0, 0, 1}, 0.5);
     scene.contact(0, -1, {0, 0, 0.5}, {0, 0, -1}, 0.5);
     scene.problem.q[0] = scene.problem.q[3] = -1.0;
     contradictions.push_back(scene.problem);
   }
   {  // one point told to move at two speeds
-    ContactScene scene({testing::box_body(1.0, {1, 1, 1}, {0, 0, 0})});
+    ContactScene scene({test::box_body(1.0, {1, 1, 1}, {0, 0, 0})});
     scene.ball_joint(0, -1, {0, 0, 0});
     scene.ball_joint(0, -1, {0, 0, 0});
     scene.problem.q[0] = 1.0;
@@ -164,7 +163,7 @@ TEST(Robustness, ContradictionsAreReported) {
 TEST(Robustness, FeasibleProblemsAreNotCalledInfeasible) {
   // far too few sweeps: unsolved, but not contradictory
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const ContactScene pile = testing::sphere_pile(4, 0.7, seed);
+    const ContactScene pile = test::sphere_pile(4, 0.7, seed);
     std::vector<double> lambda;
     EXPECT_EQ(solved(pile.problem, {.method = Method::kBlock, .max_sweeps = 2}, lambda).status,
               Status::kIterationLimit);
@@ -173,7 +172,7 @@ TEST(Robustness, FeasibleProblemsAreNotCalledInfeasible) {
 
 TEST(Robustness, StorageDoesNotMatter) {
   for (const std::uint64_t seed : {5u, 6u}) {
-    const Problem free = testing::sphere_pile(3, 0.6, seed).problem;
+    const Problem free = test::sphere_pile(3, 0.6, seed).problem;
     for (const Method method : kAll) {
       SCOPED_TRACE(name_of(method));
       std::vector<double> a;
@@ -181,8 +180,8 @@ TEST(Robustness, StorageDoesNotMatter) {
       std::vector<double> c;
       const Settings s{.method = method, .tolerance = 1e-12, .max_sweeps = 20000};
       const Report report = solved(free, s, a);
-      solved(testing::as_dense(free), s, b);
-      solved(testing::as_block_sparse(free), s, c);
+      solved(test::as_dense(free), s, b);
+      solved(test::as_block_sparse(free), s, c);
       // spheres touch at 60 points with 162 velocities: W is regular and the solution unique, up to what the
       // method's own stopping rule leaves
       const double tolerance = report.status == Status::kConverged ? 1e-8 : 1e-6;
@@ -195,15 +194,15 @@ TEST(Robustness, StorageDoesNotMatter) {
 }
 
 TEST(Robustness, SameInputSameBits) {
-  const Problem p = testing::box_tower(10, 0.5).problem;
+  const Problem p = test::box_tower(10, 0.5).problem;
   for (const Method method : kAll) {
     SCOPED_TRACE(name_of(method));
     std::vector<double> first;
     solved(p, {.method = method}, first);
     // another problem in between leaves nothing behind in the workspace
     Workspace ws;
-    std::vector<double> other(testing::sphere_pile(3, 0.5, 9).problem.rows(), 0.0);
-    ASSERT_TRUE(solve(testing::sphere_pile(3, 0.5, 9).problem, {.method = method}, ws, other).ok());
+    std::vector<double> other(test::sphere_pile(3, 0.5, 9).problem.rows(), 0.0);
+    ASSERT_TRUE(solve(test::sphere_pile(3, 0.5, 9).problem, {.method = method}, ws, other).ok());
     std::vector<double> second(p.rows(), 0.0);
     ASSERT_TRUE(solve(p, {.method = method}, ws, second).ok());
     EXPECT_EQ(first, second);
@@ -211,7 +210,7 @@ TEST(Robustness, SameInputSameBits) {
 }
 
 TEST(Robustness, WarmStartFromTheSolutionCostsNothing) {
-  const Problem p = testing::box_tower(10, 0.5).problem;
+  const Problem p = test::box_tower(10, 0.5).problem;
   std::vector<double> lambda;
   solved(p, {}, lambda);
   Workspace ws;

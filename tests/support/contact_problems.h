@@ -10,7 +10,7 @@
 #include "karakuri/core/random.h"
 #include "karakuri/solver/problem.h"
 
-namespace karakuri::testing {
+namespace karakuri::test {
 
 struct Body {
   double mass = 1.0;
@@ -176,4 +176,4 @@ inline solver::Problem as_block_sparse(const solver::Problem& p) {
   return sparse;
 }
 
-}  // namespace karakuri::testing
+}  // namespace karakuri::test

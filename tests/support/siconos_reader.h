@@ -15,7 +15,7 @@
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/solver/problem.h"
 
-namespace karakuri::testing {
+namespace karakuri::test {
 
 namespace detail {
 
@@ -97,4 +97,4 @@ inline Result<solver::Problem> read_siconos(const std::filesystem::path& path) {
   return p;
 }
 
-}  // namespace karakuri::testing
+}  // namespace karakuri::test

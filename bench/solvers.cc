@@ -1,0 +1,326 @@
+// Contact solvers: residual, sweeps and time per contact of every method, against published times
+#include <CLI/CLI.hpp>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "karakuri/core/random.h"
+#include "karakuri/solver/solve.h"
+#include "support/contact_problems.h"
+#include "support/report.h"
+#include "support/siconos_reader.h"
+#include "support/timing.h"
+
+namespace karakuri::bench {
+namespace {
+
+using solver::Method;
+using solver::Problem;
+
+constexpr Method kMethods[] = {Method::kDefault,      Method::kBlock,      Method::kNewton,  Method::kPgs,
+                               Method::kPgsIsotropic, Method::kSpringhead, Method::kDantzig, Method::kLemke};
+
+struct Options {
+  std::string json;
+  std::string corpus;
+  int rounds = 5;
+};
+
+struct Subject {
+  std::string name;
+  Problem problem;
+};
+
+struct Row {
+  std::string subject;
+  std::string method;
+  double tolerance = 0;
+  int contacts = 0;
+  std::string status;
+  double residual = 0;  // natural map over |q|
+  int sweeps = 0;       // or pivots
+  int newton = 0;
+  double microseconds = 0;  // per contact, best round
+};
+
+/// Mean time per contact of the best of all solvers that Acary, Brémond and Huber tried on a family of
+/// problems [µs].
+struct Published {
+  std::string_view family;
+  double tolerance;
+  double microseconds;
+};
+constexpr Published kPublished[] = {{"Capsules", 1e-8, 57},
+                                    {"Kapla", 1e-4, 34},
+                                    {"Kapla", 1e-8, 184},
+                                    {"BoxesStack", 1e-8, 324},
+                                    {"Chain", 1e-8, 31}};
+
+/// Dense pivoting takes minutes on the largest problems and says nothing new there.
+bool worth_trying(Method method, const Problem& p) {
+  if (method == Method::kLemke) return p.block_count() <= 60 || p.blocks.front().size == 2;
+  return method != Method::kDantzig || p.rows() <= 800;
+}
+
+Row measure(const Subject& subject, Method method, double tolerance, int rounds) {
+  const Problem& p = subject.problem;
+  solver::Workspace workspace;
+  solver::Settings settings;
+  settings.method = method;
+  settings.tolerance = tolerance;
+  settings.max_sweeps = method == Method::kDefault ? settings.max_sweeps : 5000;
+  std::vector<double> lambda(p.rows());
+  solver::Report report;
+  const auto call = [&](int) {
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    const Result<solver::Report> result = solve(p, settings, workspace, lambda);
+    if (result) report = result.value();
+  };
+  const std::vector<Timing> timing = race({{kOurs, call}}, {.rounds = rounds, .seconds = 1e-3});
+  const double q = norm_q(p);
+  return {subject.name,
+          std::string(name_of(method)),
+          tolerance,
+          p.block_count(),
+          std::string(name_of(report.status)),
+          q > 0 ? report.residual / q : report.residual,
+          report.sweeps + report.pivots,
+          report.newton_iterations,
+          timing[0].best / p.block_count()};
+}
+
+std::vector<Subject> subjects(const Options& options, Report& report) {
+  std::vector<Subject> all;
+  const std::filesystem::path folder = std::filesystem::path(options.corpus) / "friction-problems";
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(folder))
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  if (files.empty()) report.notes.push_back("no external problems in " + folder.string() + " (--corpus)");
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    Result<Problem> problem = test::read_siconos(file);
+    if (problem) {
+      const std::string name = file.filename().string();
+      all.push_back({name.substr(0, name.find(".dat")), std::move(problem).value()});
+    } else {
+      report.notes.push_back(to_string(problem.errors()));
+    }
+  }
+  all.push_back({"tower of 20 boxes", test::box_tower(20, 0.5).problem});
+  all.push_back({"pile of 64 spheres", test::sphere_pile(4, 0.5, 1).problem});
+  return all;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  fmt::print("{:<36} {:<14} {:>6} {:>9} {:>9} {:>7} {:>7} {:>10}  {}\n", "problem", "method", "tol",
+             "contacts", "residual", "sweeps", "newton", "µs/contact", "status");
+  std::string last;
+  for (const Row& r : rows) {
+    if (r.subject != last && !last.empty()) fmt::print("\n");
+    last = r.subject;
+    fmt::print("{:<36} {:<14} {:>6.0e} {:>9} {:>9.1e} {:>7} {:>7} {:>10.2f}  {}\n", r.subject, r.method,
+               r.tolerance, r.contacts, r.residual, r.sweeps, r.newton, r.microseconds, r.status);
+  }
+  fmt::print("\n");
+}
+
+/// A robot of 36 degrees of freedom that stands on feet of four contacts each; what is left over lies on its
+/// limbs. Its free velocity wanders a little from step to step, as in a simulation.
+class Robot {
+ public:
+  Robot(int contacts, double mu) : random_(7) {
+    Eigen::MatrixXd a(kDofs, kDofs);
+    for (double& x : a.reshaped()) x = random_.normal();
+    // inertia seen by the joints spans three decades
+    Eigen::VectorXd size(kDofs);
+    for (int i = 0; i < kDofs; ++i) size[i] = i < 3 ? 50.0 : std::pow(10.0, random_.uniform(-1.5, 1.5));
+    const Eigen::MatrixXd mixed = Eigen::MatrixXd::Identity(kDofs, kDofs) + 0.05 * a;
+    const Eigen::MatrixXd mass = mixed * size.asDiagonal() * mixed.transpose();
+    const Eigen::MatrixXd inverse = mass.inverse();
+    problem.clear(solver::OperatorKind::kMatrixFree);
+    problem.add_subsystem(kDofs);
+    Eigen::Matrix<double, 6, Eigen::Dynamic> foot(6, kDofs);
+    for (int i = 0; i < contacts; ++i) {
+      if (i % 4 == 0) new_foot(foot);
+      problem.add_cone(mu);
+      const Eigen::Vector3d arm(0.1 * (i & 1 ? 1 : -1), 0.05 * (i & 2 ? 1 : -1), 0);
+      Eigen::Matrix<double, 3, 6> frame;  // rows z, x, y of the point's velocity
+      const Eigen::Matrix3d axes{{0, 0, 1}, {1, 0, 0}, {0, 1, 0}};
+      for (int r = 0; r < 3; ++r) frame.row(r) << axes.row(r), arm.cross(axes.row(r).transpose()).transpose();
+      const Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor> j = frame * foot;
+      const Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor> y = j * inverse;
+      const solver::Term term = problem.add_term(0);
+      std::copy_n(j.data(), 3 * kDofs, problem.jacobian_of(term, 3).data());
+      std::copy_n(y.data(), 3 * kDofs, problem.response_of(term, 3).data());
+    }
+    steady_ = Eigen::VectorXd::Zero(kDofs);
+    steady_[2] = -9.81 * kStep;
+    wander_ = Eigen::VectorXd::Zero(kDofs);
+  }
+
+  void advance() {
+    for (int k = 0; k < kDofs; ++k) wander_[k] = 0.9 * wander_[k] + 0.02 * 9.81 * kStep * random_.normal();
+    const Eigen::VectorXd v = steady_ + wander_;
+    Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> j(
+        problem.jacobian.data(), problem.rows(), kDofs);
+    Eigen::Map<Eigen::VectorXd>(problem.q.data(), problem.rows()) = j * v;
+  }
+
+  Problem problem;
+
+ private:
+  static constexpr int kDofs = 36;
+  static constexpr double kStep = 0.005;
+
+  void new_foot(Eigen::Matrix<double, 6, Eigen::Dynamic>& foot) {
+    for (double& x : foot.reshaped()) x = 0.0;
+    foot.leftCols<6>().setIdentity();
+    const int limb = 6 + 6 * (feet_++ % 5);
+    for (int c = 0; c < 6; ++c)
+      for (int r = 0; r < 6; ++r) foot(r, limb + c) = random_.uniform(-1, 1) * (r < 3 ? 0.5 : 1.0);
+  }
+
+  Random random_;
+  int feet_ = 0;
+  Eigen::VectorXd steady_;
+  Eigen::VectorXd wander_;
+};
+
+struct RobotRow {
+  int contacts = 0;
+  std::string storage;
+  double tolerance = 0;
+  double microseconds = 0;  // per contact and step
+  double sweeps = 0;        // mean
+  double worst = 0;         // residual over |q|
+};
+
+RobotRow measure_robot(int contacts, bool dense, double tolerance, int rounds) {
+  constexpr int kSteps = 200;
+  Robot robot(contacts, 0.8);
+  std::vector<Problem> steps;
+  for (int k = 0; k < kSteps; ++k) {
+    robot.advance();
+    steps.push_back(dense ? test::as_dense(robot.problem) : robot.problem);
+  }
+  solver::Workspace workspace;
+  solver::Settings settings;
+  settings.tolerance = tolerance;
+  std::vector<double> lambda(robot.problem.rows());
+  RobotRow row{contacts, dense ? "dense" : "matrix-free", tolerance, 0, 0, 0};
+  const auto call = [&](int) {
+    row.sweeps = row.worst = 0;
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    for (const Problem& p : steps) {
+      const Result<solver::Report> r = solve(p, settings, workspace, lambda);
+      row.sweeps += static_cast<double>(r.value().sweeps) / kSteps;
+      row.worst = std::max(row.worst, r.value().residual / norm_q(p));
+    }
+  };
+  row.microseconds = race({{kOurs, call}}, {.rounds = rounds, .seconds = 1e-3})[0].best / kSteps / contacts;
+  return row;
+}
+
+nlohmann::json as_json(const std::vector<Row>& rows, const std::vector<RobotRow>& robots,
+                       const Report& report) {
+  nlohmann::json json{{"title", report.title},
+                      {"rows", nlohmann::json::array()},
+                      {"robots", nlohmann::json::array()},
+                      {"aims", nlohmann::json::array()},
+                      {"notes", report.notes}};
+  for (const Row& r : rows)
+    json["rows"].push_back({{"problem", r.subject},
+                            {"method", r.method},
+                            {"tolerance", r.tolerance},
+                            {"contacts", r.contacts},
+                            {"residual", r.residual},
+                            {"sweeps", r.sweeps},
+                            {"newton", r.newton},
+                            {"us_per_contact", r.microseconds},
+                            {"status", r.status}});
+  for (const RobotRow& r : robots)
+    json["robots"].push_back({{"contacts", r.contacts},
+                              {"storage", r.storage},
+                              {"tolerance", r.tolerance},
+                              {"us_per_contact_step", r.microseconds},
+                              {"sweeps", r.sweeps},
+                              {"worst", r.worst}});
+  for (const Aim& a : report.aims)
+    json["aims"].push_back({{"what", a.what}, {"value", a.value}, {"at_most", a.at_most}, {"met", a.met()}});
+  return json;
+}
+
+void aim_for_published(const Row& row, Report& report) {
+  if (row.method != "default") return;
+  report.aims.push_back({fmt::format("{}: residual over {:.0e}", row.subject, row.tolerance),
+                         row.residual / row.tolerance, 1.0});
+  for (const Published& best : kPublished)
+    if (row.subject.starts_with(best.family) && row.tolerance == best.tolerance)
+      report.aims.push_back(
+          {fmt::format("{}: time at {:.0e} over the published best", row.subject, row.tolerance),
+           row.microseconds / best.microseconds, 1.0});
+}
+
+int run(const Options& options) {
+  pin_to_core();
+  Report report;
+  report.title = "contact solvers";
+  std::vector<Row> rows;
+  for (const Subject& subject : subjects(options, report)) {
+    for (const double tolerance : {1e-4, 1e-8}) {
+      for (const Method method : kMethods) {
+        if (!worth_trying(method, subject.problem)) continue;
+        show_progress(subject.name + " " + std::string(name_of(method)));
+        rows.push_back(measure(subject, method, tolerance, options.rounds));
+        aim_for_published(rows.back(), report);
+      }
+    }
+  }
+  std::vector<RobotRow> robots;
+  for (const double tolerance : {1e-4, 1e-8})
+    for (const bool dense : {true, false})
+      for (const int contacts : {5, 8, 13, 20, 40}) {
+        show_progress(fmt::format("robot with {} contacts", contacts));
+        robots.push_back(measure_robot(contacts, dense, tolerance, options.rounds));
+        if (tolerance == 1e-4)
+          report.aims.push_back({fmt::format("robot, {} contacts, {}: µs per contact and step", contacts,
+                                             robots.back().storage),
+                                 robots.back().microseconds, 2.0});
+      }
+  show_progress("");
+  print_table(rows);
+  fmt::print("{:<9} {:<12} {:>6} {:>8} {:>9} {:>20}\n", "contacts", "storage", "tol", "sweeps", "worst",
+             "µs/contact and step");
+  for (const RobotRow& r : robots)
+    fmt::print("{:<9} {:<12} {:>6.0e} {:>8.1f} {:>9.1e} {:>20.2f}\n", r.contacts, r.storage, r.tolerance,
+               r.sweeps, r.worst, r.microseconds);
+  fmt::print("\n");
+  print(report);
+  if (!options.json.empty() &&
+      !(std::ofstream(options.json) << as_json(rows, robots, report).dump(1) << '\n')) {
+    fmt::print(stderr, "cannot write {}\n", options.json);
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace karakuri::bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"Contact solvers: every method on published and on made problems"};
+  karakuri::bench::Options options;
+#ifdef KARAKURI_CORPUS_DIR
+  options.corpus = KARAKURI_CORPUS_DIR;
+#endif
+  app.add_option("--json", options.json, "also write the figures to this file");
+  app.add_option("--corpus", options.corpus, "folder with friction-problems/*.dat");
+  app.add_option("--rounds", options.rounds, "timings of which the best counts")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  return karakuri::bench::run(options);
+}
