@@ -10,10 +10,13 @@
 #include <fmt/format.h>
 
 #include "karakuri/core/random.h"
+#include "karakuri/dynamics/jacobian.h"
+#include "karakuri/dynamics/mass_matrix.h"
 #include "karakuri/solver/solve.h"
 #include "support/contact_problems.h"
 #include "support/report.h"
 #include "support/siconos_reader.h"
+#include "support/test_models.h"
 #include "support/timing.h"
 
 namespace karakuri::bench {
@@ -29,6 +32,7 @@ struct Options {
   std::string json;
   std::string corpus;
   int rounds = 5;
+  bool robots_only = false;
 };
 
 struct Subject {
@@ -129,64 +133,71 @@ void print_table(const std::vector<Row>& rows) {
   fmt::print("\n");
 }
 
-/// A robot of 36 degrees of freedom that stands on feet of four contacts each; what is left over lies on its
-/// limbs. Its free velocity wanders a little from step to step, as in a simulation.
+/// A humanoid of 36 degrees of freedom that touches with the corners of its feet, and beyond eight contacts
+/// with its hands, shins, forearms, and so on: four points each. Falls freely; its velocity wanders from step
+/// to step.
 class Robot {
  public:
   Robot(int contacts, double mu) : random_(7) {
-    Eigen::MatrixXd a(kDofs, kDofs);
-    for (double& x : a.reshaped()) x = random_.normal();
-    // inertia seen by the joints spans three decades
-    Eigen::VectorXd size(kDofs);
-    for (int i = 0; i < kDofs; ++i) size[i] = i < 3 ? 50.0 : std::pow(10.0, random_.uniform(-1.5, 1.5));
-    const Eigen::MatrixXd mixed = Eigen::MatrixXd::Identity(kDofs, kDofs) + 0.05 * a;
-    const Eigen::MatrixXd mass = mixed * size.asDiagonal() * mixed.transpose();
-    const Eigen::MatrixXd inverse = mass.inverse();
+    const Mechanism mechanism = test::humanoid36();
+    const Model model = test::compile_or_die(mechanism);
+    dofs_ = model.nv;
+    State state(model);
+    for (int k = 7; k < model.nq; ++k) state.q[k] += random_.uniform(-0.3, 0.3);  // bent, as robots stand
+    karakuri::Workspace ws(model);
+    MassMatrix mass(model);
+    crba(model, state, ws, mass);
+    Eigen::MatrixXd dense(dofs_, dofs_);
+    to_dense(model, mass, dense);
+    const Eigen::MatrixXd inverse = dense.inverse();
     problem.clear(solver::OperatorKind::kMatrixFree);
-    problem.add_subsystem(kDofs);
-    Eigen::Matrix<double, 6, Eigen::Dynamic> foot(6, kDofs);
+    problem.add_subsystem(dofs_);
+    constexpr const char* kParts[] = {"foot", "hand", "shin", "forearm", "thigh"};
     for (int i = 0; i < contacts; ++i) {
-      if (i % 4 == 0) new_foot(foot);
-      problem.add_cone(mu);
-      const Eigen::Vector3d arm(0.1 * (i & 1 ? 1 : -1), 0.05 * (i & 2 ? 1 : -1), 0);
-      Eigen::Matrix<double, 3, 6> frame;  // rows z, x, y of the point's velocity
-      const Eigen::Matrix3d axes{{0, 0, 1}, {1, 0, 0}, {0, 1, 0}};
-      for (int r = 0; r < 3; ++r) frame.row(r) << axes.row(r), arm.cross(axes.row(r).transpose()).transpose();
-      const Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor> j = frame * foot;
-      const Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor> y = j * inverse;
-      const solver::Term term = problem.add_term(0);
-      std::copy_n(j.data(), 3 * kDofs, problem.jacobian_of(term, 3).data());
-      std::copy_n(y.data(), 3 * kDofs, problem.response_of(term, 3).data());
+      const std::string name = std::string(i / 4 % 2 == 0 ? "left." : "right.") + kParts[i / 8];
+      const Vec3 point(i < 8 ? 0.05 + ((i & 1) != 0 ? 0.125 : -0.125) : ((i & 1) != 0 ? 0.04 : -0.04),
+                       (i & 2) != 0 ? 0.06 : -0.06, -0.075);
+      touch(model, ws, mechanism.find_link(name), point, mu, inverse);
     }
-    steady_ = Eigen::VectorXd::Zero(kDofs);
-    steady_[2] = -9.81 * kStep;
-    wander_ = Eigen::VectorXd::Zero(kDofs);
+    // the neutral state's first three velocities turn the pelvis, the next three move it, or the other way
+    // round: whatever the order, falling is what gives every point the same velocity
+    Eigen::MatrixXd jacobian(6, dofs_);
+    frame_jacobian(model, ws, mechanism.find_link("pelvis"), Vec3::Zero(), jacobian);
+    Eigen::VectorXd fall(6);
+    fall << 0, 0, 0, 0, 0, -9.81 * kStep;
+    steady_ = Eigen::VectorXd::Zero(dofs_);
+    steady_.head<6>() = jacobian.leftCols<6>().inverse() * fall;
+    wander_ = Eigen::VectorXd::Zero(dofs_);
   }
 
   void advance() {
-    for (int k = 0; k < kDofs; ++k) wander_[k] = 0.9 * wander_[k] + 0.02 * 9.81 * kStep * random_.normal();
+    for (double& w : wander_) w = 0.9 * w + 0.02 * 9.81 * kStep * random_.normal();
     const Eigen::VectorXd v = steady_ + wander_;
-    Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> j(
-        problem.jacobian.data(), problem.rows(), kDofs);
+    const Eigen::Map<const RowMatrix> j(problem.jacobian.data(), problem.rows(), dofs_);
     Eigen::Map<Eigen::VectorXd>(problem.q.data(), problem.rows()) = j * v;
   }
 
   Problem problem;
 
  private:
-  static constexpr int kDofs = 36;
-  static constexpr double kStep = 0.005;
+  using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  static constexpr double kStep = 0.005;  // [s]
 
-  void new_foot(Eigen::Matrix<double, 6, Eigen::Dynamic>& foot) {
-    for (double& x : foot.reshaped()) x = 0.0;
-    foot.leftCols<6>().setIdentity();
-    const int limb = 6 + 6 * (feet_++ % 5);
-    for (int c = 0; c < 6; ++c)
-      for (int r = 0; r < 6; ++r) foot(r, limb + c) = random_.uniform(-1, 1) * (r < 3 ? 0.5 : 1.0);
+  void touch(const Model& model, const karakuri::Workspace& ws, LinkId link, const Vec3& point, double mu,
+             const Eigen::MatrixXd& inverse) {
+    Eigen::MatrixXd velocity(3, dofs_);
+    point_jacobian(model, ws, link, point, velocity);
+    RowMatrix j(3, dofs_);
+    j << velocity.row(2), velocity.row(0), velocity.row(1);  // normal first
+    const RowMatrix y = j * inverse;
+    problem.add_cone(mu);
+    const solver::Term term = problem.add_term(0);
+    std::copy_n(j.data(), j.size(), problem.jacobian_of(term, 3).data());
+    std::copy_n(y.data(), y.size(), problem.response_of(term, 3).data());
   }
 
   Random random_;
-  int feet_ = 0;
+  int dofs_ = 0;
   Eigen::VectorXd steady_;
   Eigen::VectorXd wander_;
 };
@@ -271,7 +282,7 @@ int run(const Options& options) {
   Report report;
   report.title = "contact solvers";
   std::vector<Row> rows;
-  for (const Subject& subject : subjects(options, report)) {
+  for (const Subject& subject : options.robots_only ? std::vector<Subject>{} : subjects(options, report)) {
     for (const double tolerance : {1e-4, 1e-8}) {
       for (const Method method : kMethods) {
         if (!worth_trying(method, subject.problem)) continue;
@@ -321,6 +332,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "also write the figures to this file");
   app.add_option("--corpus", options.corpus, "folder with friction-problems/*.dat");
   app.add_option("--rounds", options.rounds, "timings of which the best counts")->check(CLI::PositiveNumber);
+  app.add_flag("--robots", options.robots_only, "only the warm-started robots");
   CLI11_PARSE(app, argc, argv);
   return karakuri::bench::run(options);
 }

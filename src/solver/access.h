@@ -53,7 +53,13 @@ inline void free_velocity(const Problem& p, int i, const double* velocity, doubl
       const V4 v0 = load4(v);
       for (int r = 0; r < size; ++r, j += 6) u[r] += sum4(load4(j) * v0) + (j[4] * v[4] + j[5] * v[5]);
     } else {
-      for (int r = 0; r < size; ++r, j += s.dof) u[r] += dot(j, v, s.dof);
+      int r = 0;
+      for (; r + 3 <= size; r += 3, j += 3 * s.dof) {
+        double three[3];
+        dot3(j, s.dof, v, s.dof, three);
+        for (int k = 0; k < 3; ++k) u[r + k] += three[k];
+      }
+      for (; r < size; ++r, j += s.dof) u[r] += dot(j, v, s.dof);
     }
   }
 }
@@ -70,7 +76,9 @@ inline void push_velocity(const Problem& p, int i, const double* change, double*
       v[4] += y[4] * change[0] + y[10] * change[1] + y[16] * change[2];
       v[5] += y[5] * change[0] + y[11] * change[1] + y[17] * change[2];
     } else {
-      for (int r = 0; r < size; ++r, y += s.dof) axpy(change[r], y, v, s.dof);
+      int r = 0;
+      for (; r + 3 <= size; r += 3, y += 3 * s.dof) axpy3(change + r, y, s.dof, v, s.dof);
+      for (; r < size; ++r, y += s.dof) axpy(change[r], y, v, s.dof);
     }
   }
 }

@@ -8,7 +8,10 @@
 //   newton when (sweeps left) * (cost of a sweep) > kSolves * (cost of a factorisation) (2)
 //
 // Rounds alternate with growing budgets, each from the best impulses so far, until the settings' limits: a
-// problem on which one of the two stalls is finished by the other.
+// problem on which one of the two stalls is finished by the other. A small problem on which both have stalled
+// twice is one where the search has gone to the wrong place altogether (friction makes several such places).
+// Lemke's method does not search downhill: it finds a solution of the pyramid from anywhere, and newton goes
+// on from there.
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +23,9 @@ namespace {
 
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
+constexpr int kLemkeFaces = 16;
+constexpr int kLemkeRound = 2;        // failures of newton before lemke is asked
+constexpr int kMostUnknowns = 900;    // of its LCP: tens of milliseconds
 constexpr double kSolves = 10.0;      // linear solves that newton typically takes
 constexpr double kLocalCost = 60.0;   // multiplications worth of one local solve
 constexpr double kFactorSpeed = 0.3;  // time per multiplication in the factorisation relative to a sweep's
@@ -46,6 +52,23 @@ double step_cost(const Problem& p, Workspace::Memory& m, Ready& ready) {
   return ready == Ready::kYes ? kFactorSpeed * 2.0 * newton_cost(p, m) + 4.0 * sweep_cost(p) : kInfinity;
 }
 
+bool suits_lemke(const Problem& p) {
+  const bool wide = std::any_of(p.blocks.begin(), p.blocks.end(),
+                                [](const Block& b) { return b.kind == RowKind::kCone && b.size > 3; });
+  return !wide && lemke_size(p, kLemkeFaces) <= kMostUnknowns;
+}
+
+/// Newton from the pyramid's solution.
+void from_pyramid(const Problem& p, const Settings& settings, int solves, Workspace::Memory& m,
+                  std::span<double> lambda, Report& report) {
+  Settings pyramid = settings;
+  pyramid.pyramid_faces = kLemkeFaces;
+  lemke(p, pyramid, m, lambda, report);
+  report.status = Status::kIterationLimit;
+  if (!std::isfinite(check(p, lambda, m))) return;
+  if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
+}
+
 }  // namespace
 
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
@@ -53,6 +76,7 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
   Ready ready = p.rows() <= settings.max_newton_rows ? Ready::kUnknown : Ready::kNo;
   int sweeps = kFirstSweeps;
   int solves = kFirstSolves;
+  int failures = 0;
   begin_sweeps(p, m, lambda);
   report.method = Method::kBlock;
   while (m.best_residual > m.target) {
@@ -74,8 +98,11 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     newton(p, std::min(solves, solves_left), m, lambda, report);
     solves *= 2;
     report.method = Method::kNewton;
+    if (m.best_residual > m.target && ++failures == kLemkeRound && suits_lemke(p))
+      from_pyramid(p, settings, solves, m, lambda, report);
     if (m.best_residual <= m.target) return;
     back_to_best(m, lambda);
+    check(p, lambda, m);
     begin_sweeps(p, m, lambda);
     report.method = Method::kBlock;
   }

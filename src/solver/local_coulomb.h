@@ -73,6 +73,7 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
   double low = 0.0;
   double high = kInfinity;
   double kappa = cone.kappa;
+  bool last = false;
   for (int iteration = 0; iteration < 60; ++iteration) {
     force = 0.0;
     normal = b_n;
@@ -88,6 +89,7 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
       d_normal += cone.w[i] * dz;
     }
     const double length = std::sqrt(force);
+    if (last) break;
     const double z_n = -normal * cone.inverse_nn;
     const double g = mu * z_n - length;  // has the sign of g
     (g < 0.0 ? low : high) = kappa;
@@ -97,7 +99,9 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
     double next = kappa - g / slope;
     if (!(next > low && next < high))
       next = high < kInfinity ? 0.5 * (low + high) : 2.0 * kappa + cone.l[0] + 1e-300;
-    if (std::abs(next - kappa) <= 1e-15 * next) break;
+    // quadratic convergence: a step of 1e-7 leaves an error of 1e-14, and the last evaluation is not judged
+    // again
+    last = std::abs(next - kappa) <= 1e-7 * next;
     kappa = next;
   }
   cone.kappa = kappa;

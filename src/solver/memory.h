@@ -85,6 +85,7 @@ void prepare_blocks(const Problem& problem, Workspace::Memory& m);
 /// One pass over all blocks. @return |Δλ|.
 double gauss_seidel_sweep(const Problem& problem, Workspace::Memory& m, double* lambda);
 /// Prepares sweeps on the problem itself from λ; block_gauss_seidel then goes on from wherever it was left.
+/// @pre check(λ) was the last check.
 void begin_sweeps(const Problem& problem, Workspace::Memory& m, std::span<const double> lambda);
 void block_gauss_seidel(const Problem& problem, int sweeps, Workspace::Memory& m, std::span<double> lambda,
                         Report& report);
