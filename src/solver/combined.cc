@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
+constexpr int kMostRounds = 16;
 constexpr int kLemkeFaces = 16;
 constexpr int kLemkeRound = 2;        // failures of newton before lemke is asked
 constexpr int kMostUnknowns = 900;    // of its LCP: tens of milliseconds
@@ -52,6 +53,8 @@ double step_cost(const Problem& p, Workspace::Memory& m, Ready& ready) {
   return ready == Ready::kYes ? kFactorSpeed * 2.0 * newton_cost(p, m) + 4.0 * sweep_cost(p) : kInfinity;
 }
 
+int grown(int value, int factor, int most) { return value > most / factor ? most : factor * value; }
+
 bool suits_lemke(const Problem& p) {
   const bool wide = std::any_of(p.blocks.begin(), p.blocks.end(),
                                 [](const Block& b) { return b.kind == RowKind::kCone && b.size > 3; });
@@ -79,11 +82,12 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
   int failures = 0;
   begin_sweeps(p, m, lambda);
   report.method = Method::kBlock;
-  while (m.best_residual > m.target) {
+  // sweeps may come to rest without solving anything and so not use up their budget: rounds are counted too
+  for (int round = 0; round < kMostRounds && m.best_residual > m.target; ++round) {
     const double before = m.best_residual;
     const int planned = std::min(sweeps, settings.max_sweeps - report.sweeps);
     block_gauss_seidel(p, planned, m, lambda, report);
-    sweeps *= 3;
+    sweeps = grown(sweeps, 3, settings.max_sweeps);
     if (m.best_residual <= m.target) return;
     const int sweeps_left = settings.max_sweeps - report.sweeps;
     const int solves_left = settings.max_newton - report.newton_iterations;
@@ -96,7 +100,7 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     if (ready == Ready::kNo) continue;
     back_to_best(m, lambda);
     newton(p, std::min(solves, solves_left), m, lambda, report);
-    solves *= 2;
+    solves = grown(solves, 2, settings.max_newton);
     report.method = Method::kNewton;
     if (m.best_residual > m.target && ++failures == kLemkeRound && suits_lemke(p))
       from_pyramid(p, settings, solves, m, lambda, report);

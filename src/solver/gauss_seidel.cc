@@ -61,7 +61,6 @@ void prepare_blocks(const Problem& p, Workspace::Memory& m) {
   local.contacts.clear();
   local.cones.clear();
   local.inverse.clear();
-  local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
   double w[kMaxBlockSize * kMaxBlockSize];
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];

@@ -12,8 +12,8 @@ namespace karakuri::solver {
 
 /// The blocks' own parts of W, prepared for local solves; see gauss_seidel.cc.
 struct LocalBlocks {
-  bool all3 = false;                   // every block has 3 rows
-  std::vector<int> index;              // blocks; into the array of its kind
+  bool all3 = false;       // every block has 3 rows; set by solve() before any velocity is computed
+  std::vector<int> index;  // blocks; into the array of its kind
   std::vector<LocalCone<2>> contacts;  // cones of 3 rows
   std::vector<LocalCone<-1>> cones;    // cones of any other size
   std::vector<double> inverse;         // equality blocks: Ŵ⁻¹, size², and box rows: 1/ŵ

@@ -86,6 +86,7 @@ void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
   m.best.resize(p.rows());
   m.velocity.resize(p.velocities());
   m.best_residual = kInfinity;
+  m.local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
   m.target = settings.tolerance * norm_q(p) + settings.absolute;
   m.rho.resize(settings.measure == Measure::kScaled ? p.block_count() : 0);
   if (!m.rho.empty()) block_rho(p, m.rho);

@@ -130,7 +130,8 @@ std::string complaint(const Problem& p, const Report& report, const std::vector<
 TEST(Fuzz, FiniteInTimeAndHonest) {
   const char* wish = std::getenv("KARAKURI_FUZZ");
   const long count = wish != nullptr ? std::atol(wish) : 20000;
-  Random random(2024);
+  const char* seed_wish = std::getenv("KARAKURI_FUZZ_SEED");
+  Random random(seed_wish != nullptr ? std::strtoull(seed_wish, nullptr, 10) : 2024);
   Workspace ws;
   std::vector<double> lambda;
   long statuses[4] = {};
