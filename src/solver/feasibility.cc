@@ -94,12 +94,17 @@ bool proven_infeasible(const Problem& p, double wanted, Workspace::Memory& m) {
   double norm_wd = 0.0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    const double w = m.newton.prox[i];
-    if (!(w > 0.0)) {
+    const double mean = m.newton.prox[i];
+    if (!(mean > 0.0)) {
       if (violation(p, block) > target) return true;
       continue;
     }
+    double own[kMaxBlockSize * kMaxBlockSize];
+    diagonal_block(p, i, own);
     for (int r = block.row; r < block.row + block.size; ++r) {
+      // rows of one block may differ by orders of magnitude: each has its own natural size
+      const double diagonal = std::abs(own[(r - block.row) * (block.size + 1)]) + p.compliance[r];
+      const double w = diagonal > 0.0 ? diagonal : mean;
       qd += p.q[r] * d[r];
       norm_q += p.q[r] * p.q[r] / w;
       norm_d += w * d[r] * d[r];

@@ -172,7 +172,7 @@ TEST(Fuzz, FiniteInTimeAndHonest) {
   RecordProperty("stalled", std::to_string(statuses[2]));
   RecordProperty("infeasible", std::to_string(statuses[3]));
   // a generator of nothing but hopeless problems would prove nothing
-  EXPECT_GT(statuses[0], count / 4);
+  EXPECT_GE(statuses[0], count / 4);
 }
 
 }  // namespace
