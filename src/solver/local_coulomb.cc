@@ -73,6 +73,7 @@ void prepare_local(const Problem& p, const Block& block, const double* w, const 
   principal_axes(schur, t, cone.axes);
   for (int k = 0; k < t; ++k) {
     cone.l[k] = std::max(schur[k * (t + 1)] + floor, floor);
+    cone.inverse_l[k] = cone.dead ? 0.0 : 1.0 / cone.l[k];
     cone.w[k] = 0.0;
     for (int i = 0; i < t; ++i) cone.w[k] += cone.axes[k * t + i] * sym[i + 1];
   }

@@ -38,6 +38,7 @@ struct LocalCone {
   double inverse_nn = 0.0;
   double w[kCapacity] = {};                 // Ŵ_tn in principal axes
   double l[kCapacity] = {};                 // principal values of S, > 0
+  double inverse_l[kCapacity] = {};         // 1 / l
   double axes[kCapacity * kCapacity] = {};  // row k: principal axis k
   double kappa = 0.0;                       // last root of (3): next starting point
 
@@ -45,6 +46,24 @@ struct LocalCone {
 };
 
 enum class ContactState : unsigned char { kOpen, kStick, kSlip };
+
+/// 1 / (l_i + κ). Two of them by one division where that cannot overflow: divisions are most of the time
+/// here.
+template <int T>
+inline void invert(const LocalCone<T>& cone, double kappa, double* inverse) {
+  if constexpr (T == 2) {
+    const double a = cone.l[0] + kappa;
+    const double b = cone.l[1] + kappa;
+    const double product = a * b;
+    if (product > 1e-200 && product < 1e200) {
+      const double both = 1.0 / product;
+      inverse[0] = b * both;
+      inverse[1] = a * both;
+      return;
+    }
+  }
+  for (int i = 0; i < cone.count(); ++i) inverse[i] = 1.0 / (cone.l[i] + kappa);
+}
 
 /// Solves (1)-(3) in principal axes. @param b_n, c As above. @param z Out: z_n, then z_t in principal axes.
 template <int T>
@@ -63,7 +82,7 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
   double force = 0.0;   // |z_t|²
   double normal = b_n;  // −w_nn z_n
   for (int i = 0; i < t; ++i) {
-    z[1 + i] = -c[i] / cone.l[i];
+    z[1 + i] = -c[i] * cone.inverse_l[i];
     force += z[1 + i] * z[1 + i];
     normal += cone.w[i] * z[1 + i];
   }
@@ -79,10 +98,11 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
     normal = b_n;
     double d_force = 0.0;   // ½ d|z_t|²/dκ
     double d_normal = 0.0;  // −w_nn dz_n/dκ
+    double inverse[LocalCone<T>::kCapacity];
+    invert(cone, kappa, inverse);
     for (int i = 0; i < t; ++i) {
-      const double inverse = 1.0 / (cone.l[i] + kappa);
-      z[1 + i] = -c[i] * inverse;  // (4)
-      const double dz = -z[1 + i] * inverse;
+      z[1 + i] = -c[i] * inverse[i];  // (4)
+      const double dz = -z[1 + i] * inverse[i];
       force += z[1 + i] * z[1 + i];
       normal += cone.w[i] * z[1 + i];
       d_force += z[1 + i] * dz;
@@ -94,9 +114,9 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
     const double g = mu * z_n - length;  // has the sign of g
     (g < 0.0 ? low : high) = kappa;
     if (std::abs(g) <= 1e-15 * (length + mu * std::abs(z_n)) || length < 1e-290) break;
-    // derivative of μ z_n / |z_t|, times |z_t|
-    const double slope = -mu * d_normal * cone.inverse_nn - mu * z_n * d_force / force;
-    double next = kappa - g / slope;
+    // derivative of μ z_n / |z_t|, times |z_t|³
+    const double slope = -mu * (d_normal * cone.inverse_nn * force + z_n * d_force);
+    double next = kappa - g * force / slope;
     if (!(next > low && next < high))
       next = high < kInfinity ? 0.5 * (low + high) : 2.0 * kappa + cone.l[0] + 1e-300;
     // quadratic convergence: a step of 1e-7 leaves an error of 1e-14, and the last evaluation is not judged
