@@ -139,6 +139,10 @@ int main(int argc, char** argv) {
   pin_to_core();
   Report report{.title = "Tree dynamics, microseconds per call from (q, v) on; best of all rounds",
                 .peers = {"MuJoCo", "DART"}};
+  report.notes.push_back(
+      "poses and Jacobians: MuJoCo's is mj_kinematics + mj_comPos, which moves the inertias too; DART's has "
+      "a "
+      "matrix per body, ours and MuJoCo's the joint axes that all such matrices consist of.");
   for (const Entry& entry : entries()) {
     if (entry.name.find(options.only) != std::string::npos) run(entry, options, report);
   }
