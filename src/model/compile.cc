@@ -230,24 +230,45 @@ class Compiler {
       return refuse("it moves by joint '{}' but has no mass, nor has anything fixed to it",
                     "give it a mass above zero, or make the joint fixed");
     }
-    if (has_children_[i]) return true;
-    const Mat3 I = in.about_origin();
-    const double size = std::max(I.trace(), 1e-300);
-    bool turns = true;  // has inertia against every rotation it can make
-    for (int k = 0; k < body.dofs && turns; ++k) {
-      const int v = body.first_v + k;
-      if (model_.dofs[v].kind == DofKind::kTranslation || model_.armature[v] > 0) continue;
-      if (has_quaternion(body.kind)) {
-        const Eigen::SelfAdjointEigenSolver<Mat3> eigen(body.kind == JointKind::kFree ? in.about_com : I,
-                                                        Eigen::EigenvaluesOnly);
-        turns = eigen.eigenvalues()[0] > 1e-12 * size;
-      } else if (k == body.dofs - 1) {
-        turns = I(2, 2) > 1e-12 * size || body.kind == JointKind::kScrew;
-      }
-    }
-    if (turns) return true;
+    if (has_children_[i] || resists_all_motions(body, in)) return true;
     return refuse("it has no inertia against a rotation that joint '{}' allows",
                   "give it a rotational inertia, or the joint an armature");
+  }
+
+  /// Whether the body's own mass matrix at q = 0 is regular. Its rows are scaled to a diagonal of ones first,
+  /// so that kg and kg m^2 can be compared.
+  bool resists_all_motions(const Body& body, const Inertia& in) const {
+    Eigen::Matrix<double, 6, 6> I;  // angular before linear, at B
+    const Mat3 h = in.mass * skew(in.com);
+    I << in.about_origin(), h, h.transpose(), in.mass * Mat3::Identity();
+    const Eigen::Matrix<double, 6, Eigen::Dynamic> S = motions_at_zero(body);
+    Eigen::MatrixXd M = S.transpose() * I * S;
+    M.diagonal() += Eigen::Map<const Eigen::VectorXd>(&model_.armature[body.first_v], body.dofs);
+    const double least = 1e-12 * std::max(in.about_origin().trace(), 1e-300);  // far below a wire's
+    if (!(M.diagonal().minCoeff() > least)) return false;
+    const Eigen::VectorXd scale = M.diagonal().cwiseSqrt().cwiseInverse();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * M * scale.asDiagonal(),
+                                                               Eigen::EigenvaluesOnly);
+    return eigen.eigenvalues()[0] > 1e-12;
+  }
+
+  /// The dofs as motions (angular, linear) of B, in B.
+  Eigen::Matrix<double, 6, Eigen::Dynamic> motions_at_zero(const Body& body) const {
+    Eigen::Matrix<double, 6, Eigen::Dynamic> S(6, body.dofs);
+    S.setZero();
+    int turns = 0, slides = 0;
+    for (int k = 0; k < body.dofs; ++k) {
+      const bool planar_or_free = body.dofs >= 3;  // the axes in turn
+      switch (model_.dofs[body.first_v + k].kind) {
+        case DofKind::kTranslation: S(planar_or_free ? 3 + slides++ : 5, k) = 1; break;
+        case DofKind::kRotation: S(has_quaternion(body.kind) ? turns++ : 2, k) = 1; break;
+        case DofKind::kScrew: S(2, k) = 1, S(5, k) = body.pitch; break;
+      }
+    }
+    if (body.kind == JointKind::kUniversal) {
+      S.col(0).head<3>() = Mat3(model_.between[body.extra]).row(2).transpose();  // the first axis
+    }
+    return S;
   }
 
   const LinkEntry& first_link_of(int body) const {
