@@ -126,6 +126,10 @@ void check_joint(const Joint& joint, Flaws& flaws) {
   if (joint.kind == JointKind::kScrew && !std::isfinite(joint.pitch)) {
     flaws.add(where, "its pitch is not finite", "give the advance in metres per radian");
   }
+  if (has_quaternion(joint.kind) && joint.dofs[v_size(joint.kind) - 3].upper < 0) {
+    flaws.add(where, "the upper limit of its angle of rotation is below zero",
+              "give the largest angle from the neutral orientation");
+  }
   for (int k = 0; k < v_size(joint.kind); ++k) {
     check_dof(joint.dofs[k], v_size(joint.kind) > 1 ? fmt::format("{}, dof {}", where, k) : where, flaws);
   }

@@ -200,6 +200,9 @@ TEST(Refusal, Limits) {
       expect_refused(leg.m, "joint 'knee'", "limit");
     }
   }
+  Leg ball(JointKind::kSpherical);
+  ball.m.joint(ball.hip).dofs[0].upper = -0.1;
+  expect_refused(ball.m, "joint 'hip'", "limit of its angle of rotation is below zero");
   Leg planar(JointKind::kPlanar);
   planar.m.joint(planar.hip).dofs[1] = {.lower = 2, .upper = 1};
   expect_refused(planar.m, "joint 'hip', dof 1", "lower limit 2 is above its upper limit 1");
