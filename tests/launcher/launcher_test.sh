@@ -36,6 +36,9 @@ expect 0 '^compiler: (Clang|GNU) [0-9]+' "$karakuri" --version
 expect 0 '^flags: -' "$karakuri" --version
 expect 0 '^build: [A-Z]' "$karakuri" --version
 expect 0 '^  Test +#[0-9]+: launcher' "$karakuri" test launcher -N
+if script -qec true /dev/null >/dev/null 2>&1; then  # as on a terminal, where one can be had
+  expect 0 '^  Test +#[0-9]+: launcher' script -qec "'$karakuri' test launcher -N" /dev/null
+fi
 expect 2 'no test is selected by: no_such_test' "$karakuri" test no_such_test
 
 # from anywhere, through a symbolic link, with spaces in the path

@@ -1,6 +1,6 @@
 // Stands for a program compiled without AVX and without optimisation, so that its own copies of Eigen's
-// functions are there for the linker to choose. When the probe is linked without the export list, this
-// crashes.
+// functions are there for the linker to choose. With the probe linked as an ordinary shared library (without
+// the link options of karakuri_tuning), this crashes.
 #include <Eigen/Core>
 
 namespace karakuri {
