@@ -151,7 +151,9 @@ TEST(FreeBody, FlipsAboutTheIntermediateAxisWhenItMust) {
     if (before * now[1] > 0) continue;
     const double t = s.state.time - now[1] / (now[1] - before) * kStep;
     // the spin passes zero with hardly any curvature, so that interpolation adds less than the above
-    if (flips > 0) EXPECT_NEAR(t - last_flip, half_period, 1e-9);
+    if (flips > 0) {
+      EXPECT_NEAR(t - last_flip, half_period, 1e-9);
+    }
     last_flip = t;
     ++flips;
   }
