@@ -18,6 +18,13 @@ namespace karakuri {
 
 namespace {
 
+/// Poses from files with six digits are not quite rotations (find_flaws lets them pass), and what is not
+/// rigid does not keep its energy. Exact ones, with zeros and ones, are left as they are.
+Transform rigid(const Transform& X) {
+  if ((X.R.transpose() * X.R - Mat3::Identity()).cwiseAbs().maxCoeff() < 1e-14) return X;
+  return {normalized_or_identity(Quat(X.R)).toRotationMatrix(), X.p};
+}
+
 class Compiler {
  public:
   Compiler(const Mechanism& mechanism, const Vec3& gravity) : m_(mechanism) { model_.gravity = gravity; }
@@ -109,8 +116,9 @@ class Compiler {
       return {at.parent_body, at.X_BP, at.dof};  // its loop is added when all links are placed
     }
     const bool fixed = joint.kind == JointKind::kFixed;
-    Placed placed = fixed ? Placed{at.parent_body, at.X_BP * joint.X_PF * joint.X_CM.inverse(), at.dof}
-                          : add_body(at, joint);
+    Placed placed =
+        fixed ? Placed{at.parent_body, at.X_BP * rigid(joint.X_PF) * rigid(joint.X_CM).inverse(), at.dof}
+              : add_body(at, joint);
     add_joint_entry(link.joint, joint, fixed ? 0 : placed.body);
     add_link_entry(at.link, placed.body, placed.X_BL);
     Inertia& sum = inertia_[placed.body];
@@ -131,7 +139,7 @@ class Compiler {
     const Mat3 A1 = needs_axis(joint.kind) ? frame_with_z(joint.axis) : Mat3::Identity();
     const bool universal = joint.kind == JointKind::kUniversal;
     const Mat3 A2 = universal ? frame_with_z(joint.second_axis) : A1;
-    const Transform X_PF = at.X_BP * joint.X_PF * Transform::rotation(A1);
+    const Transform X_PF = at.X_BP * rigid(joint.X_PF) * Transform::rotation(A1);
     const int index = model_.body_count();
     Body body{};
     body.R_PF = X_PF.R;
@@ -152,7 +160,7 @@ class Compiler {
     has_children_.push_back(false);
     const int last_dof = add_dofs(joint, index, at.dof);
     // The link frame L = child frame: X_CM A2 = X_LB
-    return {index, (joint.X_CM * Transform::rotation(A2)).inverse(), last_dof};
+    return {index, (rigid(joint.X_CM) * Transform::rotation(A2)).inverse(), last_dof};
   }
 
   int add_dofs(const Joint& joint, int body, int parent) {
@@ -309,8 +317,8 @@ class Compiler {
       const LinkEntry* on_f = model_.find(joint.parent);
       const LinkEntry* on_m = model_.find(link.real);
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
-      model_.loops.push_back(
-          {link.joint, on_f->body, on_m->body, on_f->X_BL * joint.X_PF, on_m->X_BL * joint.X_CM});
+      model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
+                              on_m->X_BL * rigid(joint.X_CM)});
     }
   }
 

@@ -191,6 +191,21 @@ TEST(Compile, FixedLinksBecomePartOfTheirParent) {
   EXPECT_LT((a - b).norm(), 1e-12 * b.norm());  // moments of inertia differ by a factor of up to 1e2
 }
 
+TEST(Compile, PosesWithSixDigitsBecomeRotations) {
+  Mechanism m = random_mechanism(10, 10);
+  for (JointId id : m.joint_ids()) {
+    for (Transform* X : {&m.joint(id).X_PF, &m.joint(id).X_CM}) {
+      X->R = (X->R * 1e6).array().round().matrix() / 1e6;
+    }
+  }
+  const Model model = compile_or_die(m);
+  for (const LinkEntry& link : model.links) {
+    const Mat3 R_PF = model.bodies[link.body].R_PF;
+    EXPECT_LT((R_PF.transpose() * R_PF - Mat3::Identity()).norm(), 1e-14) << link.name;
+    EXPECT_LT((link.X_BL.R.transpose() * link.X_BL.R - Mat3::Identity()).norm(), 1e-14) << link.name;
+  }
+}
+
 TEST(Compile, LinksFixedToTheWorldAreTheWorld) {
   Mechanism m;
   const LinkId table = m.add_link("table", ball()), arm = m.add_link("arm", ball());
