@@ -134,6 +134,10 @@ inline void move(const Model& model, const double* v_all, int i, Workspace& ws) 
   V3 jw = zero3(), jv = zero3(), extra = zero3();
   if (body.kind == JointKind::kRevolute) {
     jw = load(axis[0]) * rate[0];
+  } else if (body.kind == JointKind::kFree) {
+    const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
+    jv = F * v3(rate[0], rate[1], rate[2]);
+    jw = F * v3(rate[3], rate[4], rate[5]);
   } else {
     for (int k = 0; k < body.dofs; ++k) {
       add_motion(model.dofs[body.first_v + k].kind, load(axis[k]), body.pitch, rate[k], jw, jv);

@@ -13,6 +13,7 @@ Workspace::Workspace(const Model& model)
       cosine(static_cast<std::size_t>(model.nv)),
       sine(static_cast<std::size_t>(model.nv)),
       pivot(static_cast<std::size_t>(model.nv)),
+      motion(static_cast<std::size_t>(model.nv)),
       change(static_cast<std::size_t>(model.nv)),
       version_(model.version()) {
   pose[0].R =

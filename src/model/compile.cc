@@ -290,6 +290,7 @@ class Compiler {
     for (int v = 0; v < model_.nv; ++v) {
       Dof& dof = model_.dofs[v];
       dof.row = model_.mass_matrix_size;
+      model_.max_depth = std::max(model_.max_depth, dof.depth + 1);
       model_.mass_matrix_size += dof.depth + 1;
       dof.path = static_cast<int>(model_.paths.size());
       // The path of the parent, and itself. In a chain without branches paths are 0..v, so all share the

@@ -68,6 +68,8 @@ TEST(Allocation, NoneInAnyAlgorithm) {
        [](Scratch& s) {
          (void)response(s.m, s.rows, ResponseMethod::kPropagation, false, s.ws, s.buffers, s.W);
        }},
+      {"response by factor",
+       [](Scratch& s) { (void)response(s.m, s.rows, ResponseMethod::kFactor, false, s.ws, s.buffers, s.W); }},
       {"impulses", [](Scratch& s) { apply_impulses(s.m, s.rows, s.W.col(0), s.ws, s.state.v_view()); }},
       {"integrate", [](Scratch& s) { integrate(s.m, s.state.q_view(), s.state.v_view(), 1e-3); }},
       {"difference", [](Scratch& s) { difference(s.m, s.state.q_view(), s.other.q_view(), s.a); }},
