@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernels/engine.h"
+#include "kernels/own_ways.h"
 #include "support/report.h"
 #include "support/test_models.h"
 #include "support/timing.h"
@@ -154,6 +155,12 @@ int main(int argc, char** argv) {
   }
   add_aims(report);
   print(report);
+  const Report own = options.only.empty() ? race_own_ways(options.plan) : Report{};
+  if (options.only.empty()) {
+    fmt::print("\n");
+    print(own);
+  }
+  report.comparisons.insert(report.comparisons.end(), own.comparisons.begin(), own.comparisons.end());
   if (!options.json.empty() && !write_json(report, options.json)) {
     fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", options.json);
     return 1;
