@@ -1,5 +1,4 @@
-// Tree dynamics: RNEA, CRBA, factor, forward dynamics and Jacobians on an arm, a humanoid, chains and free
-// bodies
+// Tree dynamics against MuJoCo and DART: an arm, a humanoid, chains, loose bodies
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
