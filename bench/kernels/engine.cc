@@ -3,20 +3,8 @@
 #include <memory>
 
 #include "karakuri/dynamics/aba.h"
-#if __has_include("karakuri/dynamics/mass_matrix.h")
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/mass_matrix.h"
-#else
-#define KARAKURI_NO_MASS_MATRIX
-namespace karakuri {
-struct MassMatrix {
-  explicit MassMatrix(const Model&) {}
-};
-inline void crba(const Model&, const State&, Workspace&, MassMatrix&) {}
-inline void factor(const Model&, MassMatrix&) {}
-inline void update_poses(const Model&, const State&, Workspace&) {}
-}  // namespace karakuri
-#endif
 #include "karakuri/dynamics/rnea.h"
 #include "support/test_models.h"
 #include "support/timing.h"
@@ -37,9 +25,6 @@ class Ours {
 
   Engine::Call task(Task task) {
     const Model& m = s_.model;
-#ifdef KARAKURI_NO_MASS_MATRIX
-    if (task != Task::kRnea && task != Task::kForward) return {};
-#endif
     const bool needs_matrix = task == Task::kCrba || task == Task::kCrbaFactor;
     if (needs_matrix && !dense_enough()) return {};
     switch (task) {

@@ -1,5 +1,4 @@
-// Tree dynamics: RNEA, CRBA, factor, forward dynamics and Jacobians on an arm, a humanoid, chains and free
-// bodies
+// Tree dynamics against MuJoCo and DART: an arm, a humanoid, chains, loose bodies
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernels/engine.h"
+#include "kernels/own_ways.h"
 #include "support/report.h"
 #include "support/test_models.h"
 #include "support/timing.h"
@@ -139,6 +139,10 @@ int main(int argc, char** argv) {
   pin_to_core();
   Report report{.title = "Tree dynamics, microseconds per call from (q, v) on; best of all rounds",
                 .peers = {"MuJoCo", "DART"}};
+  report.notes.push_back(
+      "poses and Jacobians: MuJoCo's is mj_kinematics + mj_comPos, which moves the inertias too; DART's has "
+      "a "
+      "matrix per body, ours and MuJoCo's the joint axes that all such matrices consist of.");
   for (const Entry& entry : entries()) {
     if (entry.name.find(options.only) != std::string::npos) run(entry, options, report);
   }
@@ -150,6 +154,12 @@ int main(int argc, char** argv) {
   }
   add_aims(report);
   print(report);
+  const Report own = options.only.empty() ? race_own_ways(options.plan) : Report{};
+  if (options.only.empty()) {
+    fmt::print("\n");
+    print(own);
+  }
+  report.comparisons.insert(report.comparisons.end(), own.comparisons.begin(), own.comparisons.end());
   if (!options.json.empty() && !write_json(report, options.json)) {
     fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", options.json);
     return 1;

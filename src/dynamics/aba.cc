@@ -1,5 +1,5 @@
 // With (1)-(4) of body_pass.h and of articulated.h. The bias of a rigid body at its origin is
-//   n = w x I w - n_ext,  f = w x (w x h) - f_ext                                                         (5)
+//   n = w x I w - n_ext_W,  f = w x (w x h) - f_ext (5)
 // and what body B hands to its parent
 //   p_P += shift(p + A (bias_w, bias_v))                                                                  (6)
 // A free body alone in its tree needs no elimination: with c the centre of mass from the origin,
@@ -16,12 +16,6 @@ namespace karakuri {
 namespace {
 
 using namespace kernel;
-
-/// (5)
-inline void rigid_bias(const WorldInertia& in, V3 w, Workspace::Wrench& out) {
-  store(out.n, cross(w, in.I * w));
-  store(out.f, cross(w, cross(w, in.h)));
-}
 
 inline V3 v3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
 
@@ -86,7 +80,8 @@ inline FreeMotion free_response(const Model& model, const Workspace& ws, int i, 
   const M3 R = load(ws.pose[i].R);
   const V3 c = R * load(free.com);
   const M3 axes = R * load(free.axes);  // principal axes in W
-  const V3 wp = transpose_times(axes, w), np = transpose_times(axes, n - cross(c, f));
+  const M3 to_principal = transpose(axes);
+  const V3 wp = to_principal * w, np = to_principal * (n - cross(c, f));
   const V3 Lp = {load(free.moments).m * wp.m};
   const V3 dw = axes * V3{(np - cross(wp, Lp)).m * load(free.inverse_moments).m};
   return {dw, f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c))};
@@ -102,7 +97,8 @@ inline void solve_free_joint(const Model& model, const Workspace& ws, int i, V3 
   const auto [dw, dv] = free_response(model, ws, i, n, f, w);
   store(out.w, dw);
   store(out.v, dv);
-  const V3 linear = transpose_times(F, dv - world), angular = transpose_times(F, dw);
+  const M3 to_F = transpose(F);
+  const V3 linear = to_F * (dv - world), angular = to_F * dw;
   for (int j = 0; j < 3; ++j) {
     x[j] = linear[j];
     x[3 + j] = angular[j];
@@ -122,30 +118,26 @@ void aba(const Model& model, const State& state, VecIn tau, std::span<const Forc
     const Body& body = model.bodies[i];
     place(model, q, i, ws);
     move(model, v, i, ws);
-    if (!body.alone) {
-      const WorldInertia in = world_inertia(body, ws.pose[i]);
-      rigid_bias(in, load(ws.velocity[i].w), ws.wrench[i]);
-      store(ws.articulated[i], rigid(in));
-    } else {
-      ws.wrench[i] = {};
+    const V3 n_ext_W = f_ext.empty() ? zero3() : v3(f_ext[i].moment),
+             f_ext_W = f_ext.empty() ? zero3() : v3(f_ext[i].force);
+    if (body.alone) {
+      std::copy_n(tau.data() + body.first_v, 6, a.data() + body.first_v);
+      solve_free_joint(model, ws, i, n_ext_W, f_ext_W, load(ws.velocity[i].w), minus_gravity,
+                       a.data() + body.first_v, ws.acceleration[i]);
+      continue;
     }
-    if (!f_ext.empty()) {
-      store(ws.wrench[i].n, load(ws.wrench[i].n) - v3(f_ext[i].moment));
-      store(ws.wrench[i].f, load(ws.wrench[i].f) - v3(f_ext[i].force));
-    }
+    const WorldInertia in = world_inertia(body, ws.pose[i]);
+    const V3 w = load(ws.velocity[i].w);
+    store(ws.wrench[i].n, cross(w, in.I * w) - n_ext_W);  // (5)
+    store(ws.wrench[i].f, cross(w, cross(w, in.h)) - f_ext_W);
+    store(ws.articulated[i], rigid(in));
   }
   for (int i = n - 1; i > 0; --i) {
     if (!model.bodies[i].alone) hand_down(model, tau.data(), i, ws);
   }
   for (int i = 1; i < n; ++i) {
-    if (model.bodies[i].alone) {
-      double* x = a.data() + model.bodies[i].first_v;
-      std::copy_n(tau.data() + model.bodies[i].first_v, 6, x);
-      solve_free_joint(model, ws, i, -load(ws.wrench[i].n), -load(ws.wrench[i].f), load(ws.velocity[i].w),
-                       minus_gravity, x, ws.acceleration[i]);
-    } else {
-      answer(model, load(ws.velocity[i].bias_w), load(ws.velocity[i].bias_v), minus_gravity, i, ws, a.data());
-    }
+    if (model.bodies[i].alone) continue;
+    answer(model, load(ws.velocity[i].bias_w), load(ws.velocity[i].bias_v), minus_gravity, i, ws, a.data());
   }
 }
 

@@ -54,7 +54,7 @@ inline SpatialForce times_motion(const Articulated& A, DofKind kind, V3 axis, do
     case DofKind::kScrew:
       return {A.I * axis + transpose_times(A.G, axis) * pitch, A.G * axis + (A.M * axis) * pitch};
   }
-  return {};
+  return {zero3(), zero3()};
 }
 
 /// (1); the pivot is stored.

@@ -111,7 +111,8 @@ inline void place(const Model& model, const double* q_all, int i, Workspace& ws)
       R = R * quaternion_matrix(q);
       break;
     case JointKind::kFree:
-      for (int k = 0; k < 3; ++k) {
+      for (int k = 0; k < 3 && body.parent != 0;
+           ++k) {  // on the world they never change: Workspace sets them
         store(axis[k], R.c[k]);
         store(axis[3 + k], R.c[k]);
       }
@@ -134,6 +135,10 @@ inline void move(const Model& model, const double* v_all, int i, Workspace& ws) 
   V3 jw = zero3(), jv = zero3(), extra = zero3();
   if (body.kind == JointKind::kRevolute) {
     jw = load(axis[0]) * rate[0];
+  } else if (body.kind == JointKind::kFree) {
+    const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
+    jv = F * v3(rate[0], rate[1], rate[2]);
+    jw = F * v3(rate[3], rate[4], rate[5]);
   } else {
     for (int k = 0; k < body.dofs; ++k) {
       add_motion(model.dofs[body.first_v + k].kind, load(axis[k]), body.pitch, rate[k], jw, jv);
@@ -143,11 +148,10 @@ inline void move(const Model& model, const double* v_all, int i, Workspace& ws) 
     }
   }
   Workspace::Velocity& out = ws.velocity[i];
-  if (body.parent == 0) {
+  if (body.parent == 0) {  // bias_v is zero and stays so
     store(out.w, jw);
     store(out.v, jv);
-    store(out.bias_w, extra);
-    store(out.bias_v, zero3());
+    if (body.kind == JointKind::kUniversal) store(out.bias_w, extra);
     return;
   }
   const V3 wp = load(ws.velocity[body.parent].w);

@@ -50,7 +50,7 @@ inline DofMomentum momentum_of(const Workspace::RigidInertia& c, DofKind kind, V
     case DofKind::kScrew:
       return {load(c.I) * axis + cross(h, axis) * pitch, cross(axis, h) + axis * (pitch * c.mass)};
   }
-  return {};
+  return {zero3(), zero3()};
 }
 
 }  // namespace karakuri::kernel

@@ -18,6 +18,13 @@ namespace karakuri {
 
 namespace {
 
+/// Poses from files with six digits are not quite rotations (find_flaws lets them pass), and what is not
+/// rigid does not keep its energy. Exact ones, with zeros and ones, are left as they are.
+Transform rigid(const Transform& X) {
+  if ((X.R.transpose() * X.R - Mat3::Identity()).cwiseAbs().maxCoeff() < 1e-14) return X;
+  return {normalized_or_identity(Quat(X.R)).toRotationMatrix(), X.p};
+}
+
 class Compiler {
  public:
   Compiler(const Mechanism& mechanism, const Vec3& gravity) : m_(mechanism) { model_.gravity = gravity; }
@@ -109,8 +116,9 @@ class Compiler {
       return {at.parent_body, at.X_BP, at.dof};  // its loop is added when all links are placed
     }
     const bool fixed = joint.kind == JointKind::kFixed;
-    Placed placed = fixed ? Placed{at.parent_body, at.X_BP * joint.X_PF * joint.X_CM.inverse(), at.dof}
-                          : add_body(at, joint);
+    Placed placed =
+        fixed ? Placed{at.parent_body, at.X_BP * rigid(joint.X_PF) * rigid(joint.X_CM).inverse(), at.dof}
+              : add_body(at, joint);
     add_joint_entry(link.joint, joint, fixed ? 0 : placed.body);
     add_link_entry(at.link, placed.body, placed.X_BL);
     Inertia& sum = inertia_[placed.body];
@@ -131,7 +139,7 @@ class Compiler {
     const Mat3 A1 = needs_axis(joint.kind) ? frame_with_z(joint.axis) : Mat3::Identity();
     const bool universal = joint.kind == JointKind::kUniversal;
     const Mat3 A2 = universal ? frame_with_z(joint.second_axis) : A1;
-    const Transform X_PF = at.X_BP * joint.X_PF * Transform::rotation(A1);
+    const Transform X_PF = at.X_BP * rigid(joint.X_PF) * Transform::rotation(A1);
     const int index = model_.body_count();
     Body body{};
     body.R_PF = X_PF.R;
@@ -152,7 +160,7 @@ class Compiler {
     has_children_.push_back(false);
     const int last_dof = add_dofs(joint, index, at.dof);
     // The link frame L = child frame: X_CM A2 = X_LB
-    return {index, (joint.X_CM * Transform::rotation(A2)).inverse(), last_dof};
+    return {index, (rigid(joint.X_CM) * Transform::rotation(A2)).inverse(), last_dof};
   }
 
   int add_dofs(const Joint& joint, int body, int parent) {
@@ -230,24 +238,45 @@ class Compiler {
       return refuse("it moves by joint '{}' but has no mass, nor has anything fixed to it",
                     "give it a mass above zero, or make the joint fixed");
     }
-    if (has_children_[i]) return true;
-    const Mat3 I = in.about_origin();
-    const double size = std::max(I.trace(), 1e-300);
-    bool turns = true;  // has inertia against every rotation it can make
-    for (int k = 0; k < body.dofs && turns; ++k) {
-      const int v = body.first_v + k;
-      if (model_.dofs[v].kind == DofKind::kTranslation || model_.armature[v] > 0) continue;
-      if (has_quaternion(body.kind)) {
-        const Eigen::SelfAdjointEigenSolver<Mat3> eigen(body.kind == JointKind::kFree ? in.about_com : I,
-                                                        Eigen::EigenvaluesOnly);
-        turns = eigen.eigenvalues()[0] > 1e-12 * size;
-      } else if (k == body.dofs - 1) {
-        turns = I(2, 2) > 1e-12 * size || body.kind == JointKind::kScrew;
-      }
-    }
-    if (turns) return true;
+    if (has_children_[i] || resists_all_motions(body, in)) return true;
     return refuse("it has no inertia against a rotation that joint '{}' allows",
                   "give it a rotational inertia, or the joint an armature");
+  }
+
+  /// Whether the body's own mass matrix at q = 0 is regular. Its rows are scaled to a diagonal of ones first,
+  /// so that kg and kg m^2 can be compared.
+  bool resists_all_motions(const Body& body, const Inertia& in) const {
+    Eigen::Matrix<double, 6, 6> I;  // angular before linear, at B
+    const Mat3 h = in.mass * skew(in.com);
+    I << in.about_origin(), h, h.transpose(), in.mass * Mat3::Identity();
+    const Eigen::Matrix<double, 6, Eigen::Dynamic> S = motions_at_zero(body);
+    Eigen::MatrixXd M = S.transpose() * I * S;
+    M.diagonal() += Eigen::Map<const Eigen::VectorXd>(&model_.armature[body.first_v], body.dofs);
+    const double least = 1e-12 * std::max(in.about_origin().trace(), 1e-300);  // far below a wire's
+    if (!(M.diagonal().minCoeff() > least)) return false;
+    const Eigen::VectorXd scale = M.diagonal().cwiseSqrt().cwiseInverse();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * M * scale.asDiagonal(),
+                                                               Eigen::EigenvaluesOnly);
+    return eigen.eigenvalues()[0] > 1e-12;
+  }
+
+  /// The dofs as motions (angular, linear) of B, in B.
+  Eigen::Matrix<double, 6, Eigen::Dynamic> motions_at_zero(const Body& body) const {
+    Eigen::Matrix<double, 6, Eigen::Dynamic> S(6, body.dofs);
+    S.setZero();
+    int turns = 0, slides = 0;
+    for (int k = 0; k < body.dofs; ++k) {
+      const bool planar_or_free = body.dofs >= 3;  // the axes in turn
+      switch (model_.dofs[body.first_v + k].kind) {
+        case DofKind::kTranslation: S(planar_or_free ? 3 + slides++ : 5, k) = 1; break;
+        case DofKind::kRotation: S(has_quaternion(body.kind) ? turns++ : 2, k) = 1; break;
+        case DofKind::kScrew: S(2, k) = 1, S(5, k) = body.pitch; break;
+      }
+    }
+    if (body.kind == JointKind::kUniversal) {
+      S.col(0).head<3>() = Mat3(model_.between[body.extra]).row(2).transpose();  // the first axis
+    }
+    return S;
   }
 
   const LinkEntry& first_link_of(int body) const {
@@ -261,6 +290,7 @@ class Compiler {
     for (int v = 0; v < model_.nv; ++v) {
       Dof& dof = model_.dofs[v];
       dof.row = model_.mass_matrix_size;
+      model_.max_depth = std::max(model_.max_depth, dof.depth + 1);
       model_.mass_matrix_size += dof.depth + 1;
       dof.path = static_cast<int>(model_.paths.size());
       // The path of the parent, and itself. In a chain without branches paths are 0..v, so all share the
@@ -288,8 +318,8 @@ class Compiler {
       const LinkEntry* on_f = model_.find(joint.parent);
       const LinkEntry* on_m = model_.find(link.real);
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
-      model_.loops.push_back(
-          {link.joint, on_f->body, on_m->body, on_f->X_BL * joint.X_PF, on_m->X_BL * joint.X_CM});
+      model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
+                              on_m->X_BL * rigid(joint.X_CM)});
     }
   }
 

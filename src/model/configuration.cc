@@ -56,7 +56,13 @@ void random_configuration(const Model& model, Random& random, VecOut q) {
       q[body.first_q + k] =
           std::clamp(random.uniform(std::min(low, high), std::max(low, high)), p.lower, p.upper);
     }
-    if (has_quaternion(body.kind)) write_quat(random_quat(random), &q[body.first_q + plain]);
+    if (has_quaternion(body.kind)) {
+      const double most = model.dof_properties[body.first_v + plain].upper;  // angle of rotation
+      const Quat turn = random_quat(random);
+      const bool narrow = most < std::numbers::pi;
+      write_quat(narrow ? quat_exp(most / std::numbers::pi * quat_log(turn)) : turn,
+                 &q[body.first_q + plain]);
+    }
   }
 }
 

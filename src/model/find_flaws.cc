@@ -22,8 +22,8 @@ class Flaws {
 bool finite(const Transform& X) { return X.R.allFinite() && X.p.allFinite(); }
 
 bool is_rotation(const Mat3& R) {
-  // 1e-6: poses come from files with six digits
-  return (R.transpose() * R - Mat3::Identity()).cwiseAbs().maxCoeff() < 1e-6 && R.determinant() > 0;
+  // Poses come from files with six digits: 5e-7 in each entry gives 2 sqrt(3) 5e-7 here.
+  return (R.transpose() * R - Mat3::Identity()).cwiseAbs().maxCoeff() < 2e-6 && R.determinant() > 0;
 }
 
 void check_names(const Mechanism& m, Flaws& flaws) {
@@ -55,6 +55,12 @@ void check_link(const Mechanism& m, LinkId id, Flaws& flaws) {
     flaws.add(where, "hangs on nothing",
               "add a free joint to the world to let it float, or a fixed one to hold it");
   }
+  for (const ShapePlacement& placed : link.shapes) {
+    if (!finite(placed.X_LS) || !is_rotation(placed.X_LS.R)) {
+      flaws.add(where, "the pose of a shape on it is not finite or not a rigid motion",
+                "use finite numbers and orthonormal, right-handed axes");
+    }
+  }
   const Inertia& in = link.inertia;
   // Massless links are fine as markers: compile() asks whether what moves has mass once it knows what moves.
   const bool massless = in.mass == 0 && in.about_com.isZero(0) && in.com.allFinite();
@@ -69,7 +75,9 @@ void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
       std::isnan(d.velocity_limit)) {
     flaws.add(where, "a limit is not a number", "leave a limit out to have none");
   }
-  if (d.lower > d.upper) {
+  if (d.lower == DofProperties::kNone || d.upper == -DofProperties::kNone) {
+    flaws.add(where, "its limits leave no finite position", "leave a limit out to have none");
+  } else if (d.lower > d.upper) {
     flaws.add(where, fmt::format("its lower limit {:g} is above its upper limit {:g}", d.lower, d.upper),
               "swap them");
   }
@@ -93,10 +101,11 @@ void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
 }
 
 void check_axes(const Joint& joint, const std::string& where, Flaws& flaws) {
-  const auto unusable = [](const Vec3& a) { return !a.allFinite() || !(a.norm() > 1e-12); };
+  // also where the square of its length overflows
+  const auto unusable = [](const Vec3& a) { return !std::isfinite(a.norm()) || !(a.norm() > 1e-12); };
   const bool universal = joint.kind == JointKind::kUniversal;
   if (unusable(joint.axis) || (universal && unusable(joint.second_axis))) {
-    flaws.add(where, "its axis is zero or not finite", "give a direction such as 0 0 1");
+    flaws.add(where, "its axis is zero, not finite or far too long", "give a direction such as 0 0 1");
     return;
   }
   // below 1e-6 the two turns are one, and a degree of freedom is lost for good
@@ -117,8 +126,25 @@ void check_joint(const Joint& joint, Flaws& flaws) {
   if (joint.kind == JointKind::kScrew && !std::isfinite(joint.pitch)) {
     flaws.add(where, "its pitch is not finite", "give the advance in metres per radian");
   }
+  if (has_quaternion(joint.kind) && joint.dofs[v_size(joint.kind) - 3].upper < 0) {
+    flaws.add(where, "the upper limit of its angle of rotation is below zero",
+              "give the largest angle from the neutral orientation");
+  }
   for (int k = 0; k < v_size(joint.kind); ++k) {
     check_dof(joint.dofs[k], v_size(joint.kind) > 1 ? fmt::format("{}, dof {}", where, k) : where, flaws);
+  }
+}
+
+void check_material(const Material& material, Flaws& flaws) {
+  const std::string where = fmt::format("material '{}'", material.name);
+  for (const double friction : {material.static_friction, material.kinetic_friction}) {
+    if (!(friction >= 0) || !std::isfinite(friction)) {
+      flaws.add(where, fmt::format("its friction is {:g}", friction), "it must be finite and not below zero");
+    }
+  }
+  if (!(material.restitution >= 0 && material.restitution <= 1)) {
+    flaws.add(where, fmt::format("its restitution is {:g}", material.restitution),
+              "it must lie between 0 and 1");
   }
 }
 
@@ -129,6 +155,7 @@ std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
   check_names(mechanism, flaws);
   for (LinkId id : mechanism.link_ids()) check_link(mechanism, id, flaws);
   for (JointId id : mechanism.joint_ids()) check_joint(mechanism.joint(id), flaws);
+  for (MaterialId id : mechanism.material_ids()) check_material(*mechanism.material(id), flaws);
   return std::move(flaws.found);
 }
 

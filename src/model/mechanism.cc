@@ -25,6 +25,10 @@ Result<JointId> Mechanism::add_joint(Joint joint) {
     return refused(joint, fmt::format("its {} names no link of this mechanism", parent ? "child" : "parent"),
                    "use an id that add_link returned, and that was not removed");
   }
+  if (parent->is_virtual()) {
+    return refused(joint, fmt::format("its parent '{}' is a virtual link", parent->name),
+                   "hang it on the real link that this one stands for");
+  }
   if (joint.child == world_) {
     return refused(joint, "its child is the world, which cannot move", "swap parent and child");
   }

@@ -26,11 +26,23 @@ Mat3 rotation_exp(const Vec3& phi) { return quat_exp(phi).toRotationMatrix(); }
 Vec3 rotation_log(const Mat3& R) { return quat_log(Quat(R)); }
 
 Quat normalized_or_identity(const Quat& q) {
-  const double n = q.norm();
+  double n = q.norm();
+  if (!(n > 1e-150 && n < 1e150)) n = q.coeffs().stableNorm();  // its square is no double
   if (!(n > 0) || !std::isfinite(n)) return Quat::Identity();
   return Quat(q.coeffs() / n);
 }
 
-Mat3 frame_with_z(const Vec3& z) { return Quat::FromTwoVectors(Vec3::UnitZ(), z).toRotationMatrix(); }
+Mat3 frame_with_z(const Vec3& z) {
+  // The rotation from e_z to n about e_z x n. Eigen's FromTwoVectors loses the digits of 1 + n_z near -z.
+  const Vec3 n = z.stableNormalized();
+  const double across = n.x() * n.x() + n.y() * n.y();
+  if (n.z() < 0 && across < 1e-300) return Vec3(1, -1, -1).asDiagonal();  // straight down: any way is short
+  const double k = n.z() < 0 ? (1 - n.z()) / across : 1 / (1 + n.z());
+  Mat3 R;
+  R << 1 - k * n.x() * n.x(), -k * n.x() * n.y(), n.x(),  //
+      -k * n.x() * n.y(), 1 - k * n.y() * n.y(), n.y(),   //
+      -n.x(), -n.y(), n.z();
+  return R;
+}
 
 }  // namespace karakuri

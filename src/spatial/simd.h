@@ -25,6 +25,12 @@ inline V3 load(const Packed3& p) {
   return v;
 }
 inline void store(Packed3& p, V3 v) { __builtin_memcpy(static_cast<void*>(&p), &v, sizeof v); }
+inline V4 load(const Packed4& p) {
+  V4 v;
+  __builtin_memcpy(&v, &p, sizeof v);
+  return v;
+}
+inline void store(Packed4& p, V4 v) { __builtin_memcpy(static_cast<void*>(&p), &v, sizeof v); }
 inline M3 load(const Packed33& p) { return {load(p.column[0]), load(p.column[1]), load(p.column[2])}; }
 inline void store(Packed33& p, const M3& m) {
   for (int k = 0; k < 3; ++k) store(p.column[k], m.c[k]);

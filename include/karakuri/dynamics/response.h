@@ -1,7 +1,7 @@
 // How a mechanism answers impulses: A = J M^-1 J^T, the operator of all contact and loop problems.
 //
-// Both ways give for each row i a vector y_i over the dofs on the paths of its bodies with A_ij = y_i . y_j:
-// from the factor M = L^T D L, y = D^-1/2 L^-T J^T, or by handing the impulse from body to body towards the
+// Both ways give for each row i a vector y_i over the dofs on the paths of its bodies, with A_ij = y_i^T D^-1
+// y_j: from the factor M = L^T D L, y = L^-T J^T, or by handing the impulse from body to body towards the
 // root as the articulated-body algorithm does, which yields the same numbers in O(depth) without M.
 // docs/response.md has the derivation and when which is cheaper.
 #pragma once
@@ -35,17 +35,26 @@ enum class ResponseMethod {
 struct ResponseBuffers {
   explicit ResponseBuffers(const Model& model);
 
-  struct Side {  // what one row does to one body
+  /// What one row does to one body.
+  struct Side {
     std::int32_t row;
-    std::int32_t body;
-    std::int32_t group;  // rows on bodies with the same path
-    std::int64_t y;      // where its numbers start, one for each dof of the path
+    std::int32_t group;
+    std::int32_t sign;  // of the impulse: -1 on ImpulseRow::other
   };
-  std::vector<Side> sides;
-  std::vector<std::int32_t> first_side;  // by row, and one past the last
-  std::vector<std::int32_t> groups;      // last dof of the path
-  std::vector<std::int32_t> common;      // groups x groups: how many dofs two paths share
-  std::vector<double> y;
+  /// All sides on one body. Vectors y are kept in blocks of four sides, a block holding for each dof of the
+  /// path the four numbers of its sides: that is how they are computed and multiplied.
+  struct Group {
+    std::int32_t body;
+    std::int32_t length;      // of the path
+    std::int32_t count;       // of sides
+    std::int32_t first_side;  // in `sides`
+    std::int64_t y;           // where its first block starts
+    std::int64_t weight;      // where D^-1 along its path starts
+  };
+  std::vector<Side> found, sides;  // in the order of the rows, and by group
+  std::vector<Group> groups;
+  std::vector<Packed4> y;
+  std::vector<double> weights;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
 };
 
@@ -62,6 +71,6 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
                     VecOut v);
 
 /// J v: the velocity of each row.  @pre ws has velocities
-void row_velocities(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
+void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
 
 }  // namespace karakuri

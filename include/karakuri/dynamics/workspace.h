@@ -47,6 +47,10 @@ struct Workspace {
   struct ArticulatedInertia {
     Packed33 I, G, M;
   };
+  /// How a dof moves its body, seen at the origin of the tree's root.
+  struct DofMotion {
+    Packed3 w, v;
+  };
   /// One degree of freedom eliminated from the articulated inertia.
   struct Pivot {
     Packed3 Un, Uf;    // articulated inertia times the dof's motion
@@ -65,6 +69,7 @@ struct Workspace {
   std::vector<Packed3> axis;         // in W; update_poses
   std::vector<double> cosine, sine;  // of coordinates that are angles; update_poses
   std::vector<Pivot> pivot;          // aba, articulated_factor
+  std::vector<DofMotion> motion;     // crba
   std::vector<double> change;        // apply_impulses: what is added to the velocities
 
  private:

@@ -9,7 +9,7 @@ namespace karakuri {
 /// q at which every joint's frames F and M coincide.
 void neutral(const Model& model, VecOut q);
 /// Angles in [-pi, pi] and distances in [-1, 1] m, cut to the limits; orientations uniform over all
-/// rotations.
+/// rotations, their angles scaled down where a limit is below pi.
 void random_configuration(const Model& model, Random& random, VecOut q);
 /// q <- q (+) v, the motion with constant joint velocity v for one unit of time. Quaternions stay normalized.
 /// `v` may be scaled by a step: pass `step` [s].

@@ -91,6 +91,7 @@ struct Model {
   // sizes
   int nq = 0;
   int nv = 0;
+  int max_depth = 0;                  // dofs on the longest path
   std::int64_t mass_matrix_size = 0;  // numbers in the branch-sparse mass matrix
 
   Vec3 gravity = kEarthGravity;

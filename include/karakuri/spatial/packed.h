@@ -15,6 +15,11 @@ struct alignas(32) Packed3 {
   operator Vec3() const { return {x, y, z}; }               // NOLINT
 };
 
+/// Four numbers that belong together.
+struct alignas(32) Packed4 {
+  double lane[4] = {0, 0, 0, 0};
+};
+
 /// A matrix by columns.
 struct Packed33 {
   Packed3 column[3];

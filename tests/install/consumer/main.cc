@@ -6,6 +6,9 @@
 
 #include <karakuri/core/diagnostic.h>
 #include <karakuri/core/random.h>
+#include <karakuri/dynamics/aba.h>
+#include <karakuri/dynamics/mass_matrix.h>
+#include <karakuri/dynamics/rnea.h>
 #include <karakuri/spatial/inertia.h>
 #include <karakuri/spatial/rotation.h>
 #include <karakuri/spatial/spatial_vector.h>
@@ -69,9 +72,52 @@ void check_heap_arrays() {
   }
 }
 
+// A mechanism built here, compiled and simulated there, with vectors of ours written by the library and
+// workspaces of the library's freed by us.
+void check_dynamics() {
+  Mechanism mechanism;
+  LinkId parent = mechanism.add_free_link("base", Inertia::solid_box(3, Vec3(0.3, 0.2, 0.1)), {});
+  const JointKind kinds[] = {JointKind::kRevolute, JointKind::kSpherical, JointKind::kPrismatic};
+  for (const JointKind kind : kinds) {
+    const LinkId link = mechanism.add_link(std::string(name(kind)), Inertia::solid_sphere(1, 0.1));
+    const auto joint = mechanism.add_joint({.name = std::string(name(kind)),
+                                            .kind = kind,
+                                            .parent = parent,
+                                            .child = link,
+                                            .X_PF = Transform::translation(Vec3(0.3, 0, 0.1)),
+                                            .X_CM = {},
+                                            .axis = Vec3(0, 1, 0),
+                                            .second_axis = Vec3(1, 0, 0),
+                                            .dofs = {}});
+    check(joint.ok(), "a joint is added");
+    parent = link;
+  }
+  const Result<Model> model = compile(mechanism);
+  check(model.ok() && model->nv == 11, "the mechanism compiles to 11 dofs");
+  if (!model) return;
+  Workspace ws(*model);
+  State state(*model);
+  for (int k = 0; k < model->nv; ++k) state.v[k] = 0.1 * k;
+  Eigen::VectorXd tau = Eigen::VectorXd::LinSpaced(model->nv, -1, 1), a(model->nv), back(model->nv);
+  aba(*model, state, tau, {}, ws, a);
+  rnea(*model, state, a, {}, ws, back);
+  check((back - tau).norm() < 1e-12 * tau.norm(), "inverse dynamics undoes forward dynamics");
+  MassMatrix M(*model);
+  crba(*model, state, ws, M);
+  Eigen::MatrixXd dense(model->nv, model->nv);
+  to_dense(*model, M, dense);
+  check(dense.topLeftCorner(3, 3).isApprox(6 * Eigen::Matrix3d::Identity(), 1e-14), "total mass");
+
+  mechanism.link(parent).inertia.mass = -1;
+  const Result<Model> refused = compile(mechanism);
+  check(!refused && to_string(refused.errors()).find("prismatic") != std::string::npos,
+        "a bad link is named");
+}
+
 }  // namespace
 
 int main() {
+  check_dynamics();
   check_rotations();
   check_inertias();
   check_heap_arrays();
