@@ -102,7 +102,7 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     newton(p, std::min(solves, solves_left), m, lambda, report);
     solves = grown(solves, 2, settings.max_newton);
     report.method = Method::kNewton;
-    if (m.best_residual > m.target && ++failures == kLemkeRound && suits_lemke(p))
+    if (m.best_residual > m.target && ++failures == kLemkeRound && settings.max_pivots > 0 && suits_lemke(p))
       from_pyramid(p, settings, solves, m, lambda, report);
     if (m.best_residual <= m.target) return;
     back_to_best(m, lambda);

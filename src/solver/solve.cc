@@ -168,7 +168,8 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   report.residual = last ? check(p, lambda, m) : m.best_residual;
   if (report.residual <= report.target) {
     report.status = Status::kConverged;
-  } else if (p.rows() <= kMaxFeasibilityRows && proven_infeasible(p, report.target, m)) {
+  } else if (settings.explain_failure && p.rows() <= kMaxFeasibilityRows &&
+             proven_infeasible(p, report.target, m)) {
     report.status = Status::kInfeasible;
   }
   return report;

@@ -160,6 +160,17 @@ TEST(Robustness, ContradictionsAreReported) {
   }
 }
 
+TEST(Robustness, FailuresAreExplainedOnlyWhereAsked) {
+  Problem p;
+  p.clear(OperatorKind::kDense);
+  p.add_complementarity();
+  p.dense = {0.0};
+  p.q = {-1.0};
+  std::vector<double> lambda;
+  EXPECT_EQ(solved(p, {}, lambda).status, Status::kInfeasible);
+  EXPECT_EQ(solved(p, {.explain_failure = false}, lambda).status, Status::kIterationLimit);
+}
+
 TEST(Robustness, FeasibleProblemsAreNotCalledInfeasible) {
   // far too few sweeps: unsolved, but not contradictory
   for (const std::uint64_t seed : {1u, 2u, 3u}) {

@@ -41,8 +41,11 @@ struct Settings {
   double absolute = 0.0;    ///< added to tolerance * |q|; unit of the measure
   int max_sweeps = 20000;   ///< Gauss-Seidel methods
   int max_newton = 1000;    ///< newton: linear solves
-  int max_pivots = 20000;   ///< dantzig, lemke
+  int max_pivots = 20000;   ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
   int pyramid_faces = 8;    ///< lemke; even, 4 or more
+  /// Where nothing was solved, look for a proof that nothing can be: several linear solves and a copy of the
+  /// problem. Not for the inside of a real-time step.
+  bool explain_failure = true;
   /// default: rows above which newton is not tried (memory and time of its factorisation)
   int max_newton_rows = 20000;
 };
