@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 # karakuri_options stays private: $<BUILD_INTERFACE> keeps our flags out of the exported target.
 set_property(TARGET karakuri PROPERTY INTERFACE_LINK_LIBRARIES
-  "Eigen3::Eigen;\$<LINK_ONLY:fmt::fmt>;\$<BUILD_INTERFACE:\$<LINK_ONLY:karakuri_options>>")
+  "Eigen3::Eigen;\$<LINK_ONLY:fmt::fmt>;\$<LINK_ONLY:Qhull::qhull_r>;\$<BUILD_INTERFACE:\$<LINK_ONLY:karakuri_options>>")
 install(TARGETS karakuri EXPORT karakuriTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/karakuri DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT karakuriTargets NAMESPACE karakuri:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/karakuri)
