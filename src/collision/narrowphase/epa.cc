@@ -126,7 +126,6 @@ bool expand(EpaBuffer& e, int from, int w) {
     return e.faces[f].n.dot(p - e.vertices[e.faces[f].v[0]].w) > 0;
   };
   int stack_size = 0, horizon_size = 0, gone_size = 0;
-  static_assert(EpaBuffer::kMaxFaces >= 1024);
   std::array<int, EpaBuffer::kMaxFaces> gone;
   std::array<bool, EpaBuffer::kMaxFaces> dead;
   std::fill_n(dead.begin(), e.face_count, false);
@@ -204,6 +203,62 @@ ConvexDistance flat(const GjkResult& overlap, const EpaBuffer& e) {
   return out;
 }
 
+bool smooth(const ConvexView& c) { return !c.polyhedral() && c.core > CoreKind::kSegment; }
+
+// Curved shapes with a whole family of nearest points (a point on the axis of a cylinder) exhaust the polytope before
+// it is fine enough, and shapes that all but touch leave GJK no difference vector to take the normal from. Then
+// h(n) = n . w(n), minus the separation along n, is followed downhill on the unit sphere:
+//   gradient of h along the sphere: g = w - (n . w) n                                                         (4)
+// h has kinks (a cylinder's side, a box's face), across which plain descent would zigzag. A step of twice the
+// accepted length lies beyond the kink; the shortest combination of the gradients on both sides points along it:
+//   g'' = l g + (1 - l) g',  l = clamp(g' . (g' - g) / |g' - g|^2)                                             (5)
+struct Descent {
+  const ConvexPair& pair;
+  Vec3 n;
+  double h;
+  DifferenceVertex w;
+
+  Vec3 tangent(const Vec3& v) const { return v - n.dot(v) * n; }
+  Vec3 turned(const Vec3& g, double angle) const {
+    return (std::cos(angle) * n - std::sin(angle) * g.normalized()).normalized();
+  }
+  // Moves against g by the largest of a few angles that helps; returns it, or 0.
+  double step(const Vec3& g, double angle) {
+    if (!(g.squaredNorm() > 0)) return 0;
+    for (; angle > 1e-11; angle *= 0.2) {
+      const Vec3 m = turned(g, angle);
+      const DifferenceVertex v = difference_support(pair, m);
+      if (m.dot(v.w) >= h) continue;
+      n = m, h = m.dot(v.w), w = v;
+      return angle;
+    }
+    return 0;
+  }
+};
+
+void descend(const ConvexPair& pair, double angle, ConvexDistance& out, double* depth) {
+  Descent d{pair, out.normal, *depth, difference_support(pair, out.normal)};
+  const double first = angle;
+  for (int k = 0; k < 25; ++k) {
+    const Vec3 g = d.tangent(d.w.w);  // (4)
+    const double moved = d.step(g, angle);
+    const Vec3 here = d.tangent(d.w.w);
+    const Vec3 there = d.tangent(difference_support(pair, d.turned(here, std::max(2 * moved, 1e-9))).w);
+    const Vec3 between = there - here;
+    double along = 0;
+    if (between.squaredNorm() > 0) {
+      const double l = std::clamp(there.dot(between) / between.squaredNorm(), 0.0, 1.0);
+      along = d.step(l * here + (1 - l) * there, angle);  // (5)
+    }
+    if (moved == 0 && along == 0) break;
+    angle = std::min(first, 5 * std::max(moved, along));
+  }
+  if (d.h >= *depth) return;
+  out.normal = d.n;
+  out.on_a = d.w.a, out.on_b = d.w.b;
+  *depth = d.h;
+}
+
 }  // namespace
 
 ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& e) {
@@ -218,13 +273,24 @@ ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& 
     const DifferenceVertex w = difference_support(pair, e.faces[f].n);
     const double reach = e.faces[f].n.dot(w.w);  // (2)
     ++out.iterations;
-    if (reach < upper) {
-      upper = reach;
+    const double tolerance = kAbsolute * overlap.scale + kRelative * std::abs(reach);
+    if (reach < upper + tolerance) {  // among equals the latest face is the smallest: its witness is the best
+      upper = std::min(upper, reach);
       out.normal = e.faces[f].n;
-      set_witness(e, f, out);
+      if (reach - lower <= tolerance + 1e-6 * reach) {
+        set_witness(e, f, out);
+        // from the chord to the surface
+        out.on_a += out.normal * (out.normal.dot(w.a) - out.normal.dot(out.on_a));
+        out.on_b += out.normal * (out.normal.dot(w.b) - out.normal.dot(out.on_b));
+      } else {  // a lucky normal on a coarse face
+        out.on_a = w.a, out.on_b = w.b;
+      }
     }
-    if (upper - lower <= kAbsolute * overlap.scale + kRelative * upper) break;
-    if (e.vertex_count == EpaBuffer::kMaxVertices) break;
+    if (upper - lower <= tolerance) break;
+    if (e.vertex_count == EpaBuffer::kMaxVertices) {
+      if (smooth(*pair.a) || smooth(*pair.b)) descend(pair, 0.1, out, &upper);
+      break;
+    }
     bool known = false;
     for (int i = 0; i < 3; ++i) known |= e.vertices[e.faces[f].v[i]].same_as(w);
     if (known) break;
@@ -247,6 +313,12 @@ ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const 
     out.separation = g.distance;
     out.normal = -g.nearest.normalized();
     if (g.state == GjkState::kApart) out.on_a = g.on_a(), out.on_b = g.on_b();
+    if (g.distance < 1e-4 * g.scale && (smooth(*pair.a) || smooth(*pair.b))) {
+      double h = difference_support(pair, out.normal).w.dot(out.normal);
+      ConvexDistance better = out;
+      descend(pair, 1e-3, better, &h);
+      out.normal = better.normal;  // the points, and so the distance, are right already
+    }
   }
   out.separation -= radii;
   out.on_a += pair.a->radius * out.normal;
