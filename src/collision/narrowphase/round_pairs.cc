@@ -64,7 +64,15 @@ void segments(const ConvexPair& pair, ConvexDistance& out) {
   if (fallback.squaredNorm() <= 1e-24 * ha.squaredNorm() * hb.squaredNorm()) {
     fallback = ha.squaredNorm() > 0 ? ha.unitOrthogonal() : (hb.squaredNorm() > 0 ? hb.unitOrthogonal() : Vec3::UnitZ());
   }
-  set_from_points(pair, -ha + s * 2 * ha, b0 + t * 2 * hb, fallback.normalized(), out);
+  const Vec3 a = -ha + s * 2 * ha;
+  Vec3 d = b0 + t * 2 * hb - a;
+  if (s > 0 && s < 1 && t > 0 && t < 1) {
+    // between inner points the difference is square to both; what is not is rounding, and spoils short normals
+    const Vec3 u = ha.normalized(), v = hb - hb.dot(u) * u;
+    d -= d.dot(u) * u;
+    if (v.squaredNorm() > 1e-24 * hb.squaredNorm()) d -= d.dot(v) / v.squaredNorm() * v;
+  }
+  set_from_points(pair, a, a + d, fallback.normalized(), out);
 }
 
 // (2): q a point in the frame of a box with half extents h; n points out of the box.
