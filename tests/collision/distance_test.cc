@@ -59,14 +59,15 @@ std::string refute(const RandomPair& p, const ClosestPoints& c, Random& r, const
   if (std::abs(along - c.separation) > tol) return fmt::format("the normal separates by {:.9g}", along);
   // Deep witness points are averages over a chord of A - B; on curved shapes the chord's ends may be a few degrees apart.
   const bool round = curved(p.a.kind()) || curved(p.b.kind());
-  const double point_tol = c.separation > 0 ? tol : tol + (round ? 1e-2 : 1e-6) * p.small;
+  const double point_tol = c.separation > 0 ? tol : tol + (round ? 1e-2 : 1e-6) * p.small + 1e-6 * p.scale;
   const double out_a = outside_by(p.a, p.X_WA.inverse_apply(c.on_a));
   const double out_b = outside_by(p.b, p.X_WB.inverse_apply(c.on_b));
   if (out_a > point_tol || out_b > point_tol) return fmt::format("witness outside by {:g}, {:g}", out_a, out_b);
   const double gap = c.normal.dot(c.on_b - c.on_a);
   if (std::abs(gap - c.separation) > point_tol) return fmt::format("witnesses are {:.9g} apart along the normal", gap);
   if (c.separation > 0) {
-    if ((c.on_b - c.on_a).norm() > c.separation + 2 * tol) return "witnesses are not nearest";
+    // on nearly flat simplices the weights of the points lose more digits than the distance itself
+    if ((c.on_b - c.on_a).norm() > c.separation + 2 * tol + (round ? 1e-6 * p.scale : 0)) return "witnesses are not nearest";
     return "";
   }
   const auto better = [&](const Vec3& d) { return reach_along(p, d) < -c.separation - tol; };
@@ -125,7 +126,7 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
 #ifdef KARAKURI_HAVE_FCL
     const FclAnswer fcl = fcl_distance(p.a, p.X_WA, p.b, p.X_WB);
     if (fcl.known && c.separation < 0) more.push_back(fcl.normal), more.push_back(-fcl.normal);
-    const double tol = tolerance(p, c.separation) + 1e-5 * p.small + 1e-4 * std::abs(c.separation);  // FCL's own: 1e-6
+    const double tol = tolerance(p, c.separation) + 2e-6 * (1 + p.scale) + 1e-3 * std::abs(c.separation);  // FCL stops at 1e-6 m
     ++notes[!fcl.known ? "FCL gives no answer"
             : (fcl.separation > 0) != (c.separation > 0) && std::abs(c.separation) > tol ? "FCL disagrees on overlap"
             : std::abs(fcl.separation - c.separation) <= tol ? "agrees with FCL"

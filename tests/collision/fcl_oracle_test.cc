@@ -46,20 +46,21 @@ FclAnswer fcl_distance(const Shape& a, const Transform& X_WA, const Shape& b, co
   FclAnswer answer;
   try {
     fcl::CollisionObjectd oa(geometry(a), pose(X_WA)), ob(geometry(b), pose(X_WB));
-    fcl::DistanceRequestd distance(true, false);
-    distance.gjk_solver_type = fcl::GST_INDEP;  // the other one aborts in its asserts on degenerate poses
-    fcl::DistanceResultd apart;
-    answer.separation = fcl::distance(&oa, &ob, distance, apart);
-    if (answer.separation > 0) {
-      answer.normal = (apart.nearest_points[1] - apart.nearest_points[0]).normalized();
-    } else {
-      fcl::CollisionRequestd request(1, true);
-      request.gjk_solver_type = fcl::GST_INDEP;
-      fcl::CollisionResultd hit;
-      fcl::collide(&oa, &ob, request, hit);
-      if (hit.numContacts() == 0) return answer;
+    // Its own GJK; the other one (libccd) aborts in its asserts on degenerate poses.
+    fcl::CollisionRequestd request(1, true);
+    request.gjk_solver_type = fcl::GST_INDEP;
+    fcl::CollisionResultd hit;
+    fcl::collide(&oa, &ob, request, hit);
+    if (hit.numContacts() > 0) {
       answer.separation = -hit.getContact(0).penetration_depth;
       answer.normal = hit.getContact(0).normal;
+    } else {
+      fcl::DistanceRequestd distance(true, false);
+      distance.gjk_solver_type = fcl::GST_INDEP;
+      fcl::DistanceResultd apart;
+      answer.separation = fcl::distance(&oa, &ob, distance, apart);
+      if (!(answer.separation > 0)) return answer;
+      answer.normal = (apart.nearest_points[1] - apart.nearest_points[0]).normalized();
     }
     answer.known = std::isfinite(answer.separation) && answer.normal.allFinite() && answer.normal.norm() > 0.5;
   } catch (const std::exception&) {

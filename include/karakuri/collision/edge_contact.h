@@ -16,6 +16,7 @@ struct SolidEdge {
 struct EdgeContact {
   Vec3 on_first, on_second;
   Vec3 normal;
+  bool by_edges = false;  // both edges push, along their common perpendicular; otherwise a face does
   double separation() const { return normal.dot(on_second - on_first); }
 };
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "karakuri/collision/aabb.h"
+#include "karakuri/collision/convex_hull.h"
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/spatial/inertia.h"
 
@@ -52,6 +54,9 @@ struct Mesh {
   Aabb bounds;
   MeshUse use = MeshUse::kSolid;
   Inertia solid;  // of density 1 kg/m^3 (mass = volume) by exact integration; zero for a surface
+  // The same solid as a hull, where it is convex: contacts are then the hull's, and a mesh made of a box's twelve
+  // triangles behaves like the box. Null otherwise.
+  std::shared_ptr<const ConvexHull> hull;
 };
 
 /// What was found in a triangle soup, before mending. Lists name the first `kMeshReportLimit` offenders;

@@ -285,6 +285,15 @@ void connect(Mesh& m) {
   }
 }
 
+// No valley, and the hull adds no volume.
+std::shared_ptr<const ConvexHull> hull_if_convex(const Mesh& m) {
+  const auto valley = [](const MeshEdge& e) { return e.bend < -1e-6; };
+  if (std::any_of(m.edges.begin(), m.edges.end(), valley)) return nullptr;
+  auto hull = make_convex_hull(m.vertices);
+  if (!hull || std::abs(hull->solid.mass - m.solid.mass) > 1e-9 * m.solid.mass) return nullptr;
+  return std::make_shared<const ConvexHull>(std::move(*hull));
+}
+
 }  // namespace
 
 MeshReport diagnose_mesh(std::span<const Vec3> vertices, std::span<const Triangle> faces) {
@@ -312,7 +321,10 @@ Result<Mesh> make_mesh(std::span<const Vec3> vertices, std::span<const Triangle>
   set_normals(mesh);
   connect(mesh);
   mesh.tree = collision_detail::build_tree(mesh.vertices, mesh.faces);
-  if (mesh.use == MeshUse::kSolid) mesh.solid = integrate_solid(mesh.vertices, mesh.faces);
+  if (mesh.use == MeshUse::kSolid) {
+    mesh.solid = integrate_solid(mesh.vertices, mesh.faces);
+    if (found.components == 1) mesh.hull = hull_if_convex(mesh);
+  }
   if (mesh.use == MeshUse::kSolid && !(mesh.solid.mass > 0)) {
     return Diagnostic{Severity::kError, "mesh", fmt::format("encloses no volume ({:g} m^3)", mesh.solid.mass),
                       "use it as a surface, or give it a thickness"};

@@ -211,6 +211,7 @@ bool compound(const Shape& a, const Transform& X_WA, const Shape& b, const Trans
 
 bool closest_points(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                     CollisionWorkspace& ws, ClosestPoints& out) {
+  if (has_convex_view(a) && has_convex_view(b)) return convex_convex(a, X_WA, b, X_WB, ws.impl(), out), true;
   if (a.kind() > b.kind()) {
     const bool known = closest_points(b, X_WB, a, X_WA, ws, out);
     flip(out);
@@ -230,7 +231,7 @@ bool closest_points(const Shape& a, const Transform& X_WA, const Shape& b, const
 }
 
 bool overlap(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB, CollisionWorkspace& ws) {
-  if (a.convex() && b.convex()) {
+  if (has_convex_view(a) && has_convex_view(b)) {
     const ConvexView va = convex_view(a), vb = convex_view(b);
     const double radii = va.radius + vb.radius;
     const GjkResult g = gjk({&va, &vb, X_WA.inverse() * X_WB}, Vec3::Zero(), radii);

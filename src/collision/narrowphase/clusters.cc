@@ -24,6 +24,27 @@ Patch& cluster_for(const Vec3& normal, CollisionWorkspace::Impl& ws) {
   return fresh;
 }
 
+// Points between two others on a line add nothing: seams leave them.
+void drop_inner(Patch& patch) {
+  for (int i = 0; i < patch.count; ++i) {
+    const PatchPoint p = patch.points[i];
+    bool inner = false;
+    for (int j = 0; j < patch.count && !inner; ++j) {
+      for (int k = j + 1; k < patch.count && !inner; ++k) {
+        if (i == j || i == k) continue;
+        const Vec3 e = patch.points[k].position - patch.points[j].position, r = p.position - patch.points[j].position;
+        const double u = e.squaredNorm() > 0 ? r.dot(e) / e.squaredNorm() : -1, length = e.norm();
+        if (u <= 0 || u >= 1 || (r - u * e).norm() > 1e-6 * length) continue;
+        const double between = (1 - u) * patch.points[j].separation + u * patch.points[k].separation;
+        inner = p.separation > between - 1e-6 * length;
+      }
+    }
+    if (!inner) continue;
+    for (int k = i; k + 1 < patch.count; ++k) patch.points[k] = patch.points[k + 1];
+    --patch.count, --i;
+  }
+}
+
 }  // namespace
 
 void clear_clusters(CollisionWorkspace::Impl& ws) {
@@ -52,6 +73,8 @@ void emit_clusters(CollisionWorkspace::Impl& ws, double scale, const Transform& 
   for (int i = 0; i < ws.cluster_count; ++i) {
     Patch& patch = ws.clusters[i];
     reduce(patch, scale);
+    drop_inner(patch);
+    if (patch.count == 0) continue;
     if (flip) {
       patch.normal = -patch.normal;
       for (int k = 0; k < patch.count; ++k) std::swap(patch.points[k].feature_a, patch.points[k].feature_b);

@@ -1,4 +1,5 @@
 // Which pair goes where: one table, ordered so that the first kind is not after the second.
+#include <algorithm>
 #include <utility>
 
 #include "collision/narrowphase/convex_patch.h"
@@ -76,24 +77,28 @@ void collide_parts(const Shape& a, const Transform& X_WA, const Shape& compound,
   }
 }
 
-// @pre a.kind() <= b.kind()
+// The order in which the table below expects its pairs; a convex mesh counts as a hull.
+int rank(const Shape& s) { return static_cast<int>(has_convex_view(s) ? std::min(s.kind(), ShapeKind::kHull) : s.kind()); }
+
+// @pre rank(a) <= rank(b)
 void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                      const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
                      PairHint* hint) {
   const double margin = options.margin;
   CollisionWorkspace::Impl& w = ws.impl();
-  switch (b.kind()) {
+  const bool convex = has_convex_view(a);
+  switch (static_cast<ShapeKind>(rank(b))) {
     default: return collide_convex(a, X_WA, b, X_WB, margin, w, out, hint);
     case ShapeKind::kPlane:
-      if (a.convex()) collide_convex_plane(a, X_WA, X_WB, margin, out);
+      if (convex) collide_convex_plane(a, X_WA, X_WB, margin, out);
       return;
     case ShapeKind::kHeightfield:
-      if (a.convex()) {
+      if (convex) {
         collide_convex_heightfield(convex_view(a), X_WA, b.as_heightfield(), X_WB, margin, w, out);
       }
       return;
     case ShapeKind::kMesh:
-      if (a.convex()) return collide_convex_mesh(convex_view(a), X_WA, b.as_mesh(), X_WB, margin, w, out);
+      if (convex) return collide_convex_mesh(convex_view(a), X_WA, b.as_mesh(), X_WB, margin, w, out);
       if (a.kind() == ShapeKind::kPlane) return collide_plane_mesh(X_WA, b.as_mesh(), X_WB, margin, w, out);
       if (a.kind() == ShapeKind::kHeightfield) {
         return collide_heightfield_mesh(a.as_heightfield(), X_WA, b.as_mesh(), X_WB, margin, w, out);
@@ -107,7 +112,7 @@ void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, cons
 
 void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
              const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out, PairHint* hint) {
-  if (a.kind() <= b.kind()) return collide_ordered(a, X_WA, b, X_WB, options, ws, out, hint);
+  if (rank(a) <= rank(b)) return collide_ordered(a, X_WA, b, X_WB, options, ws, out, hint);
   const std::size_t first = out.size();
   PairHint turned;
   if (hint) turned.axis = -(X_WB.R.transpose() * (X_WA.R * hint->axis));

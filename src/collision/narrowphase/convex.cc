@@ -89,7 +89,7 @@ ConvexView convex_view(const Shape& shape) {
       break;
     case ShapeKind::kEllipsoid: c.core = CoreKind::kEllipsoid; break;
     default: {
-      const ConvexHull& h = shape.as_hull();
+      const ConvexHull& h = shape.kind() == ShapeKind::kMesh ? *shape.as_mesh().hull : shape.as_hull();
       c.core = CoreKind::kPoints;
       c.x = h.x.data(), c.y = h.y.data(), c.z = h.z.data();
       c.count = h.vertex_count;

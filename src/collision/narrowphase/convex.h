@@ -24,7 +24,11 @@ struct ConvexView {
   bool polyhedral() const { return core == CoreKind::kBox || core == CoreKind::kPoints; }
 };
 
-/// @pre shape.convex()
+/// A shape that is convex by its kind, or a mesh that happens to be.
+inline bool has_convex_view(const Shape& s) {
+  return s.convex() || (s.kind() == ShapeKind::kMesh && s.as_mesh().hull != nullptr);
+}
+/// @pre has_convex_view(shape)
 ConvexView convex_view(const Shape& shape);
 
 /// Storage for a triangle seen as a convex shape.

@@ -25,10 +25,10 @@ EdgeContact face_contact(const SolidEdge& failing, const Vec3& n, const Vec3& ot
   const double h0 = failing.n0.dot(other - failing.a), h1 = failing.n1.dot(other - failing.a);
   const bool first = std::abs(dot0 - dot1) > 1e-9 ? dot0 > dot1 : h0 > h1;  // shallower: less far behind
   const Vec3& m = first ? failing.n0 : failing.n1;
-  return {other - (first ? h0 : h1) * m, other, m};
+  return {other - (first ? h0 : h1) * m, other, m, false};
 }
 
-EdgeContact reversed(const EdgeContact& c) { return {c.on_second, c.on_first, -c.normal}; }
+EdgeContact reversed(const EdgeContact& c) { return {c.on_second, c.on_first, -c.normal, false}; }
 
 }  // namespace
 
@@ -50,7 +50,7 @@ int edge_edge_contacts(const SolidEdge& e0, const SolidEdge& e1, double sigma, E
   const Vec3 p0 = e0.a + s * d0, p1 = e1.a + t * d1;
   const bool q0 = within_edge_cone(e0, n), q1 = within_edge_cone(e1, -n);  // (2)
   if (q0 && q1) {
-    out[0] = {p0, p1, n};  // (3)
+    out[0] = {p0, p1, n, true};  // (3)
     return 1;
   }
   const EdgeContact by_first = face_contact(e0, n, p1), by_second = reversed(face_contact(e1, -n, p0));  // (4)

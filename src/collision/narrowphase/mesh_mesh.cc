@@ -6,8 +6,11 @@
 //   n . P' <= d_max  and  n . Q' >= d_min   for all k                                                  (1)
 // Here k = 4: the triangle's normal and the in-plane normals of its sides.
 // A vertex inside the other solid leaves it through its nearest face; so the contact never points along a seam.
-// A penetrating edge contact counts only if the surface is nowhere nearer than the contact says            (2)
-// which rejects pairs of edges that overlap sideways while the solids overlap a little from above.
+// A penetrating edge contact counts only if no surface is much nearer than the contact says                  (2)
+// which rejects pairs of edges that overlap sideways while the solids overlap a little from above. Much: five times, since
+// the faces beside an edge are nearer than the edge itself.
+// Where an edge's faces do not allow the direction between the edges, the vertices do the work; the springs that
+// edge_edge_contacts offers there have no length, and would be phantoms among rigid contacts.
 #include "collision/narrowphase/mesh_mesh.h"
 
 #include <cmath>
@@ -131,9 +134,9 @@ bool is_least(const Mesh& a, const Mesh& b, const Transform& X_AB, const EdgeCon
   const double depth = -c.separation();
   if (depth <= tolerance) return true;
   const MeshPoint in_a = nearest_point(a, c.on_second);
-  if (in_a.inside && in_a.distance < depth - tolerance) return false;
+  if (in_a.inside && in_a.distance < 0.2 * depth) return false;
   const MeshPoint in_b = nearest_point(b, X_AB.inverse_apply(c.on_first));
-  return !(in_b.inside && in_b.distance < depth - tolerance);
+  return !(in_b.inside && in_b.distance < 0.2 * depth);
 }
 
 void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double margin, double reach,
@@ -149,7 +152,7 @@ void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double m
         const int n = edge_edge_contacts(first, solid_edge(b, eb, X_AB), tolerance, c);
         for (int k = 0; k < n; ++k) {
           const double s = c[k].separation();
-          if (s > margin || s < -reach || !is_least(a, b, X_AB, c[k], tolerance)) continue;
+          if (!c[k].by_edges || s > margin || s < -reach || !is_least(a, b, X_AB, c[k], tolerance)) continue;
           if ((c[k].on_first - c[k].on_second).norm() > reach) continue;
           add_to_clusters(c[k].normal, {0.5 * (c[k].on_first + c[k].on_second), s,
                                         feature::kEdge | static_cast<std::uint32_t>(ea),

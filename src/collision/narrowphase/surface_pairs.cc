@@ -74,6 +74,26 @@ void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& 
                       feature::kFace | static_cast<std::uint32_t>(at.face), feature::kRound}, ws);
 }
 
+// Several normals: a contact counts only if no surface is much nearer to the shape's point than the contact says. A
+// box that has sunk a little into a solid from above overlaps its side faces too, and those must not push.
+void drop_indirect(const Mesh& mesh, CollisionWorkspace::Impl& ws) {
+  if (ws.cluster_count < 2 || mesh.use != MeshUse::kSolid) return;
+  for (int i = 0; i < ws.cluster_count; ++i) {
+    Patch& patch = ws.clusters[i];
+    int kept = 0;
+    for (int k = 0; k < patch.count; ++k) {
+      const PatchPoint& p = patch.points[k];
+      bool keep = p.separation >= 0;
+      if (!keep) {
+        const MeshPoint at = nearest_point(mesh, p.position + 0.5 * p.separation * patch.normal);
+        keep = !at.inside || at.distance >= -0.2 * p.separation;
+      }
+      if (keep) patch.points[kept++] = p;
+    }
+    patch.count = kept;
+  }
+}
+
 // Slabs of a shape along its own axes against a box of the tree: d_min <= n.x <= d_max for some x of the box.
 struct SlabFilter {
   Vec3 n[3];
@@ -120,6 +140,7 @@ void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const 
       ws.stack.push_back(i + 1);
     }
   }
+  drop_indirect(mesh, ws);
   if (ws.cluster_count == 0 && mesh.use == MeshUse::kSolid) add_if_swallowed(convex, X, mesh, ws);
   emit_clusters(ws, convex.extent, X_WM, true, out);
 }

@@ -44,9 +44,24 @@ bool vertex_allows(const SurfaceTriangle& t, int k, const Vec3& m, const void* s
   return true;
 }
 
-bool allows(const SurfaceTriangle& t, const Vec3& m, const Vec3& at, const void* surface, NeighborsOf neighbors) {
+// What of the triangle lies furthest into m: numbered as in TrianglePoint. Where the shapes touch is no guide: along an
+// edge rounding puts the point inside the face.
+int leading_feature(const SurfaceTriangle& t, const Vec3& m) {
+  const double x[3] = {m.dot(t.v[0]), m.dot(t.v[1]), m.dot(t.v[2])};
+  const double most = std::max({x[0], x[1], x[2]});
+  int lead[3], n = 0;
+  for (int k = 0; k < 3; ++k) {
+    const double size = std::max((t.v[k] - t.v[(k + 1) % 3]).norm(), (t.v[k] - t.v[(k + 2) % 3]).norm());
+    if (x[k] >= most - 1e-6 * size) lead[n++] = k;
+  }
+  if (n == 3) return -1;
+  if (n == 1) return 3 + lead[0];
+  return lead[0] == 0 && lead[1] == 2 ? 2 : lead[0];
+}
+
+bool allows(const SurfaceTriangle& t, const Vec3& m, const void* surface, NeighborsOf neighbors) {
   if (m.dot(t.normal) > 1 - 0.5 * kConeSlack * kConeSlack) return true;  // (1)
-  const int region = nearest_on_triangle(at, t.v[0], t.v[1], t.v[2]).region;
+  const int region = leading_feature(t, m);
   if (region < 0) return false;
   return region < 3 ? edge_allows(t, region, m) : vertex_allows(t, region - 3, m, surface, neighbors);
 }
@@ -117,7 +132,7 @@ void triangle_contacts(const SurfaceTriangle& t, const ConvexView& convex, const
     const ConvexPair pair{&view, &convex, X};
     const ConvexDistance d = distance_of(pair, ws.epa, margin);
     if (!(d.separation <= margin)) return;
-    const bool own = t.two_sided || allows(t, d.normal, d.on_a, surface, neighbors);
+    const bool own = t.two_sided || allows(t, d.normal, surface, neighbors);
     if (own && d.normal.dot(n) <= 1 - 1e-6) {
       patch_at(pair, d, margin, patch);
       for (int i = 0; i < patch.count; ++i) {
