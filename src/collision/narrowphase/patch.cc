@@ -65,23 +65,27 @@ ClipVertex crossing(const ClipVertex& from, const ClipVertex& to, double d0, dou
 void clip_side(Clipper& k, const Side& side, int index, const FacePolygon& ref, const FacePolygon& inc,
                double snap) {
   const ClipVertex* in = k.buffer[k.now];
+  double d[FacePolygon::kMax * 2 + 4];
+  bool any_out = false;
+  for (int i = 0; i < k.count; ++i) d[i] = side.at(in[i]), any_out |= d[i] > snap;
+  if (!any_out) return;
   ClipVertex* out = k.buffer[1 - k.now];
   int n = 0;
   for (int i = 0; i < k.count; ++i) {
-    const ClipVertex &a = in[i], &b = in[i + 1 < k.count ? i + 1 : 0];
-    const double da = side.at(a), db = side.at(b);
-    const bool a_in = da <= snap, b_in = db <= snap;
+    const int j = i + 1 < k.count ? i + 1 : 0;
+    const ClipVertex& a = in[i];
+    const bool a_in = d[i] <= snap, b_in = d[j] <= snap;
     if (a_in) out[n++] = a;
     if (a_in == b_in) continue;
-    ClipVertex v = crossing(a, b, da, db, ref, index, inc);
-    v.side = a_in ? ref.edge[index] : a.side;  // leaving: the polygon goes on along the reference's side
-    v.ref_side = a_in ? index : a.ref_side;
-    if (a_in && da >= 0) {  // a itself stands for the crossing
-      out[n - 1].side = v.side, out[n - 1].ref_side = v.ref_side;
+    if (b_in && d[j] >= 0) continue;  // b itself stands for the crossing
+    if (a_in && d[i] >= 0) {          // so does a; the polygon goes on along the reference's side
+      out[n - 1].side = ref.edge[index], out[n - 1].ref_side = index;
       continue;
     }
-    if (b_in && db >= 0) continue;  // so does b
-    out[n++] = v;
+    ClipVertex& v = out[n++];
+    v = crossing(a, in[j], d[i], d[j], ref, index, inc);
+    v.side = a_in ? ref.edge[index] : a.side;
+    v.ref_side = a_in ? index : a.ref_side;
   }
   k.count = n;
   k.now = 1 - k.now;
@@ -89,7 +93,9 @@ void clip_side(Clipper& k, const Side& side, int index, const FacePolygon& ref, 
 
 struct Frame {
   Vec3 origin, s, t, n;
-  Frame(const FacePolygon& ref) : origin(ref.v[0]), s((ref.v[1] - ref.v[0]).normalized()), n(ref.normal) {
+  Frame(const FacePolygon& ref) : origin(ref.v[0]), n(ref.normal) {
+    const Vec3 e = ref.v[1] - ref.v[0];
+    s = e / (ref.rectangle ? ref.side[0] : e.norm());
     t = n.cross(s);
   }
   Vec3 local(const Vec3& p) const {
@@ -99,6 +105,11 @@ struct Frame {
 };
 
 int make_sides(const FacePolygon& ref, const Frame& f, Side* sides, double* size) {
+  if (ref.rectangle) {
+    sides[0] = {0, -1, 0}, sides[1] = {1, 0, ref.side[0]}, sides[2] = {0, 1, ref.side[1]}, sides[3] = {-1, 0, 0};
+    *size = std::max(ref.side[0], ref.side[1]);
+    return 4;
+  }
   double s[FacePolygon::kMax], t[FacePolygon::kMax];
   *size = 0;
   for (int i = 0; i < ref.count; ++i) {

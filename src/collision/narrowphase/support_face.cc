@@ -17,19 +17,25 @@ void set_box(const ConvexView& c, const Transform& X, const Vec3& d, FacePolygon
   d.cwiseAbs().maxCoeff(&axis);
   const int positive = d[axis] >= 0, u = (axis + 1) % 3, v = (axis + 2) % 3;
   const Vec3 e0 = X.R.col(axis) * c.size[axis], e1 = X.R.col(u) * c.size[u], e2 = X.R.col(v) * c.size[v];
-  const Vec3 center = positive ? Vec3(X.p + e0) : Vec3(X.p - e0);
-  out.normal = positive ? Vec3(X.R.col(axis)) : Vec3(-X.R.col(axis));
-  // u x v = axis, so (+,+), (-,+), (-,-), (+,-) runs counter-clockwise about +axis
+  const double sense = positive ? 1 : -1;
+  out.normal = sense * X.R.col(axis);
+  // u x v = axis, so (+,+), (-,+), (-,-), (+,-) runs counter-clockwise about +axis, and backwards about -axis
+  const Vec3 center = X.p + sense * e0, plus = e1 + e2, minus = e1 - e2;
+  const int first = positive ? 0 : 3, step = positive ? 1 : -1;
+  const Vec3* offset[4] = {&plus, &minus, &plus, &minus};
+  const double sign[4] = {1, -1, -1, 1};
   const int s1[4] = {1, 0, 0, 1}, s2[4] = {1, 1, 0, 0};
   int corner[4];
   for (int k = 0; k < 4; ++k) {
-    const int i = positive ? k : 3 - k;
-    out.v[k] = center + (s1[i] ? e1 : Vec3(-e1)) + (s2[i] ? e2 : Vec3(-e2));
+    const int i = first + k * step;
+    out.v[k] = center + sign[i] * *offset[i];
     corner[k] = positive << axis | s1[i] << u | s2[i] << v;
     out.vertex[k] = feature::kVertex | static_cast<std::uint32_t>(corner[k]);
   }
   for (int k = 0; k < 4; ++k) out.edge[k] = box_edge(corner[k], corner[(k + 1) & 3]);
   out.count = 4;
+  out.rectangle = true;  // (+,+) -> (-,+) runs along u; turned round, (+,-) -> (-,-) does
+  out.side[0] = 2 * c.size[u], out.side[1] = 2 * c.size[v];
   out.face = feature::kFace | static_cast<std::uint32_t>(axis * 2 + positive);
 }
 
@@ -114,7 +120,7 @@ void set_triangle(const ConvexView& c, const Transform& X, const Vec3& d, FacePo
 
 void support_face(const ConvexView& c, const Transform& X, const Vec3& d_F, FacePolygon& out) {
   const Vec3 d = X.R.transpose() * d_F;
-  out.round = false;
+  out.round = out.rectangle = false;
   out.normal.setZero();
   switch (c.core) {
     case CoreKind::kBox: return set_box(c, X, d, out);

@@ -11,6 +11,8 @@ struct FacePolygon {
 
   int count = 0;               // 1: point, 2: segment, more: polygon, counter-clockwise about `normal`
   bool round = false;          // stands for a disc: its corners are on the rim
+  bool rectangle = false;      // of the sides side[0] (from corner 0 to 1) and side[1]
+  double side[2] = {0, 0};     // [m]
   Vec3 normal = Vec3::Zero();  // of the face; zero for segments and points
   std::uint32_t face = 0;      // name of the face (or of the edge, for a segment)
   Vec3 v[kMax];

@@ -74,23 +74,26 @@ void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& 
                       feature::kFace | static_cast<std::uint32_t>(at.face), feature::kRound}, ws);
 }
 
-// Several normals: a contact counts only if no surface is much nearer to the shape's point than the contact says. A
-// box that has sunk a little into a solid from above overlaps its side faces too, and those must not push.
+double deepest(const Patch& patch) {
+  double least = 0;
+  for (int k = 0; k < patch.count; ++k) least = std::min(least, patch.points[k].separation);
+  return least;
+}
+
+// Several normals: a patch that is far deeper than another counts only if one of its points is really that deep in the
+// solid. A box that has sunk a little into a solid from above overlaps its side faces too, and those must not push.
 void drop_indirect(const Mesh& mesh, CollisionWorkspace::Impl& ws) {
   if (ws.cluster_count < 2 || mesh.use != MeshUse::kSolid) return;
+  double shallowest = -1e300;
+  for (int i = 0; i < ws.cluster_count; ++i) shallowest = std::max(shallowest, deepest(ws.clusters[i]));
   for (int i = 0; i < ws.cluster_count; ++i) {
     Patch& patch = ws.clusters[i];
-    int kept = 0;
-    for (int k = 0; k < patch.count; ++k) {
-      const PatchPoint& p = patch.points[k];
-      bool keep = p.separation >= 0;
-      if (!keep) {
-        const MeshPoint at = nearest_point(mesh, p.position + 0.5 * p.separation * patch.normal);
-        keep = !at.inside || at.distance >= -0.2 * p.separation;
-      }
-      if (keep) patch.points[kept++] = p;
-    }
-    patch.count = kept;
+    if (deepest(patch) >= 5 * shallowest - 1e-9) continue;
+    const bool real = std::any_of(patch.points, patch.points + patch.count, [&](const PatchPoint& p) {
+      const MeshPoint at = nearest_point(mesh, p.position + 0.5 * p.separation * patch.normal);
+      return at.distance >= -0.2 * p.separation;
+    });
+    if (!real) patch.count = 0;
   }
 }
 
