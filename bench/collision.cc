@@ -28,7 +28,7 @@ using namespace karakuri;
 
 struct Row {
   std::string name, unit;
-  double ours = 0, bullet = 0, fcl = 0;  // [us]; 0: not measured
+  double ours = 0, bullet = 0, fcl = 0;      // [us]; 0: not measured
   double contacts = 0, bullet_contacts = 0;  // mean per pair, or pairs found
 };
 
@@ -36,7 +36,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Best of five passes, each of at least 50 ms: what the code costs when the machine does nothing else. [us per item]
+// Best of five passes, each of at least 50 ms: what the code costs when the machine does nothing else. [us
+// per item]
 template <class Work>
 double measure(int items, Work&& work) {
   work();
@@ -102,7 +103,8 @@ struct Pairs {
   std::vector<Transform> X_WA, X_WB;
 };
 
-// Pairs as a simulation sees them: touching, sunk in by up to 2 mm or apart by as much, faces turned freely or laid flat.
+// Pairs as a simulation sees them: touching, sunk in by up to 2 mm or apart by as much, faces turned freely
+// or laid flat.
 Pairs make_pairs(const Shape& a, const Shape& b, Random& r, bool on_top) {
   Pairs p{a, b, {}, {}};
   CollisionWorkspace ws;
@@ -110,7 +112,8 @@ Pairs make_pairs(const Shape& a, const Shape& b, Random& r, bool on_top) {
     Transform X_WA, X_WB;
     const bool flat = p.X_WA.size() % 2 == 0;
     if (!on_top) X_WA = {rotation_exp(3 * random_unit(r)), Vec3::Zero()};
-    X_WB.R = flat ? Mat3(X_WA.R * rotation_exp(Vec3(0, 0, r.uniform(0, 3)))) : rotation_exp(3 * random_unit(r));
+    X_WB.R =
+        flat ? Mat3(X_WA.R * rotation_exp(Vec3(0, 0, r.uniform(0, 3)))) : rotation_exp(3 * random_unit(r));
     const Vec3 d = on_top ? Vec3::UnitZ() : Vec3(flat ? Vec3(X_WA.R.col(2)) : random_unit(r));
     const Vec3 aside = on_top ? Vec3(r.uniform(-4, 4), r.uniform(-4, 4), 0) : Vec3(0.1 * d.unitOrthogonal());
     X_WB.p = aside + 4 * d;
@@ -152,8 +155,8 @@ btVector3 to_bullet(const Vec3& v) {
 btTransform to_bullet(const Transform& X) {
   const Mat3& R = X.R;
   const auto f = [](double x) { return static_cast<btScalar>(x); };
-  return btTransform(btMatrix3x3(f(R(0, 0)), f(R(0, 1)), f(R(0, 2)), f(R(1, 0)), f(R(1, 1)), f(R(1, 2)), f(R(2, 0)),
-                                 f(R(2, 1)), f(R(2, 2))),
+  return btTransform(btMatrix3x3(f(R(0, 0)), f(R(0, 1)), f(R(0, 2)), f(R(1, 0)), f(R(1, 1)), f(R(1, 2)),
+                                 f(R(2, 0)), f(R(2, 1)), f(R(2, 2))),
                      to_bullet(X.p));
 }
 
@@ -167,11 +170,13 @@ BulletShape bullet_shape(const Shape& s) {
   switch (s.kind()) {
     case ShapeKind::kBox: r.shape = std::make_unique<btBoxShape>(to_bullet(h)); break;
     case ShapeKind::kCapsule:
-      r.shape = std::make_unique<btCapsuleShapeZ>(static_cast<btScalar>(h.x()), static_cast<btScalar>(2 * h.z()));
+      r.shape =
+          std::make_unique<btCapsuleShapeZ>(static_cast<btScalar>(h.x()), static_cast<btScalar>(2 * h.z()));
       break;
     case ShapeKind::kHull: {
       auto hull = std::make_unique<btConvexHullShape>();
-      for (int i = 0; i < s.as_hull().vertex_count; ++i) hull->addPoint(to_bullet(s.as_hull().vertex(i)), false);
+      for (int i = 0; i < s.as_hull().vertex_count; ++i)
+        hull->addPoint(to_bullet(s.as_hull().vertex(i)), false);
       hull->recalcLocalAabb();
       hull->setMargin(btScalar(0.001));
       hull->initializePolyhedralFeatures();
@@ -182,7 +187,8 @@ BulletShape bullet_shape(const Shape& s) {
       r.triangles = std::make_unique<btTriangleMesh>();
       const Mesh& m = s.as_mesh();
       for (const Triangle& t : m.faces) {
-        r.triangles->addTriangle(to_bullet(m.vertices[t[0]]), to_bullet(m.vertices[t[1]]), to_bullet(m.vertices[t[2]]));
+        r.triangles->addTriangle(to_bullet(m.vertices[t[0]]), to_bullet(m.vertices[t[1]]),
+                                 to_bullet(m.vertices[t[2]]));
       }
       r.shape = std::make_unique<btBvhTriangleMeshShape>(r.triangles.get(), true);
     }
@@ -190,7 +196,8 @@ BulletShape bullet_shape(const Shape& s) {
   return r;
 }
 
-// The pair's algorithm persists, as in a step; its manifold is cleared after each call, since the poses are unrelated.
+// The pair's algorithm persists, as in a step; its manifold is cleared after each call, since the poses are
+// unrelated.
 double run_bullet(const Pairs& p, double* contacts) {
   btDefaultCollisionConfiguration configuration;
   btCollisionDispatcher dispatcher(&configuration);
@@ -202,7 +209,8 @@ double run_bullet(const Pairs& p, double* contacts) {
   btCollisionAlgorithm* algorithm = dispatcher.findAlgorithm(&wa, &wb, nullptr, BT_CONTACT_POINT_ALGORITHMS);
   btDispatcherInfo info;
   std::vector<btTransform> xa, xb;
-  for (std::size_t i = 0; i < p.X_WA.size(); ++i) xa.push_back(to_bullet(p.X_WA[i])), xb.push_back(to_bullet(p.X_WB[i]));
+  for (std::size_t i = 0; i < p.X_WA.size(); ++i)
+    xa.push_back(to_bullet(p.X_WA[i])), xb.push_back(to_bullet(p.X_WB[i]));
   long points = 0, pairs = 0;
   btManifoldArray manifolds;
   const double t = measure(static_cast<int>(p.X_WA.size()), [&] {
@@ -212,7 +220,8 @@ double run_bullet(const Pairs& p, double* contacts) {
       algorithm->processCollision(&wa, &wb, info, &result);
       manifolds.resize(0);
       algorithm->getAllContactManifolds(manifolds);
-      for (int k = 0; k < manifolds.size(); ++k) points += manifolds[k]->getNumContacts(), manifolds[k]->clearManifold();
+      for (int k = 0; k < manifolds.size(); ++k)
+        points += manifolds[k]->getNumContacts(), manifolds[k]->clearManifold();
       ++pairs;
     }
   });
@@ -249,7 +258,8 @@ std::shared_ptr<fcl::CollisionGeometryd> fcl_shape(const Shape& s) {
       const Mesh& m = s.as_mesh();
       auto model = std::make_shared<fcl::BVHModel<fcl::OBBRSSd>>();
       model->beginModel();
-      for (const Triangle& t : m.faces) model->addTriangle(m.vertices[t[0]], m.vertices[t[1]], m.vertices[t[2]]);
+      for (const Triangle& t : m.faces)
+        model->addTriangle(m.vertices[t[0]], m.vertices[t[1]], m.vertices[t[2]]);
       model->endModel();
       return model;
     }
@@ -258,7 +268,8 @@ std::shared_ptr<fcl::CollisionGeometryd> fcl_shape(const Shape& s) {
 double run_fcl(const Pairs& p) {
   fcl::CollisionObjectd oa(fcl_shape(p.a)), ob(fcl_shape(p.b));
   std::vector<fcl::Transform3d> xa, xb;
-  for (std::size_t i = 0; i < p.X_WA.size(); ++i) xa.push_back(to_fcl(p.X_WA[i])), xb.push_back(to_fcl(p.X_WB[i]));
+  for (std::size_t i = 0; i < p.X_WA.size(); ++i)
+    xa.push_back(to_fcl(p.X_WA[i])), xb.push_back(to_fcl(p.X_WB[i]));
   fcl::CollisionRequestd request(8, true);
   request.gjk_solver_type = fcl::GST_INDEP;
   return measure(static_cast<int>(p.X_WA.size()), [&] {
@@ -271,7 +282,8 @@ double run_fcl(const Pairs& p) {
 }
 #endif
 
-Row pair_row(const std::string& name, const Shape& a, const Shape& b, double margin = 0.01, bool on_top = false) {
+Row pair_row(const std::string& name, const Shape& a, const Shape& b, double margin = 0.01,
+             bool on_top = false) {
   Random r(11);
   const Pairs p = make_pairs(a, b, r, on_top);
   Row row{name, "us/pair", 0, 0, 0, 0, 0};
@@ -285,7 +297,8 @@ Row pair_row(const std::string& name, const Shape& a, const Shape& b, double mar
   return row;
 }
 
-// ---- broad phase: boxes of 1 m that drift about at 1 m/s, dt = 1/60, packed so that each has a few neighbours ----
+// ---- broad phase: boxes of 1 m that drift about at 1 m/s, dt = 1/60, packed so that each has a few
+// neighbours ----
 
 struct Cloud {
   std::vector<Vec3> p, v;
@@ -308,7 +321,8 @@ struct Cloud {
   Aabb box(std::size_t i) const { return {p[i] - Vec3::Constant(0.5), p[i] + Vec3::Constant(0.5)}; }
 };
 
-// Time of the updates alone; the motion is the same for all. Mean over 300 steps, best of three runs. [us per update]
+// Time of the updates alone; the motion is the same for all. Mean over 300 steps, best of three runs. [us per
+// update]
 template <class Update>
 double run_steps(int n, Update&& update) {
   double best = 1e300;
@@ -359,8 +373,8 @@ struct BulletUpdate {
     auto s = std::make_unique<State>();
     for (std::size_t i = 0; i < c.p.size(); ++i) {
       const Aabb b = c.box(i);
-      s->proxies.push_back(s->broadphase.createProxy(to_bullet(b.lo), to_bullet(b.hi), BOX_SHAPE_PROXYTYPE, nullptr, 1, -1,
-                                                     &s->dispatcher));
+      s->proxies.push_back(s->broadphase.createProxy(to_bullet(b.lo), to_bullet(b.hi), BOX_SHAPE_PROXYTYPE,
+                                                     nullptr, 1, -1, &s->dispatcher));
     }
     s->broadphase.calculateOverlappingPairs(&s->dispatcher);
     return s;
@@ -433,9 +447,11 @@ Row broad_row(int n) {
 }
 
 void print(const Row& r) {
-  const auto ratio = [&](double peer) { return peer > 0 ? fmt::format("{:8.2f} ({:5.2f}x)", peer, r.ours / peer) : fmt::format("{:>17}", "-"); };
-  fmt::print("{:<30} {:>9.3f} {:<9} Bullet {}  FCL {}   contacts {:.2f} / {:.2f}\n", r.name, r.ours, r.unit, ratio(r.bullet),
-             ratio(r.fcl), r.contacts, r.bullet_contacts);
+  const auto ratio = [&](double peer) {
+    return peer > 0 ? fmt::format("{:8.2f} ({:5.2f}x)", peer, r.ours / peer) : fmt::format("{:>17}", "-");
+  };
+  fmt::print("{:<30} {:>9.3f} {:<9} Bullet {}  FCL {}   contacts {:.2f} / {:.2f}\n", r.name, r.ours, r.unit,
+             ratio(r.bullet), ratio(r.fcl), r.contacts, r.bullet_contacts);
 }
 
 void write_json(const std::vector<Row>& rows, const char* path) {
@@ -443,10 +459,12 @@ void write_json(const std::vector<Row>& rows, const char* path) {
   out << "{\"bench\": \"collision\", \"rows\": [\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& r = rows[i];
-    out << fmt::format("  {{\"name\": \"{}\", \"unit\": \"{}\", \"karakuri\": {:.6g}, \"bullet\": {:.6g}, \"fcl\": {:.6g}, "
-                       "\"ratio_bullet\": {:.4g}, \"ratio_fcl\": {:.4g}, \"contacts\": {:.4g}, \"bullet_contacts\": {:.4g}}}{}\n",
-                       r.name, r.unit, r.ours, r.bullet, r.fcl, r.bullet > 0 ? r.ours / r.bullet : 0,
-                       r.fcl > 0 ? r.ours / r.fcl : 0, r.contacts, r.bullet_contacts, i + 1 < rows.size() ? "," : "");
+    out << fmt::format(
+        "  {{\"name\": \"{}\", \"unit\": \"{}\", \"karakuri\": {:.6g}, \"bullet\": {:.6g}, \"fcl\": {:.6g}, "
+        "\"ratio_bullet\": {:.4g}, \"ratio_fcl\": {:.4g}, \"contacts\": {:.4g}, \"bullet_contacts\": "
+        "{:.4g}}}{}\n",
+        r.name, r.unit, r.ours, r.bullet, r.fcl, r.bullet > 0 ? r.ours / r.bullet : 0,
+        r.fcl > 0 ? r.ours / r.fcl : 0, r.contacts, r.bullet_contacts, i + 1 < rows.size() ? "," : "");
   }
   out << "]}\n";
 }
@@ -467,8 +485,11 @@ int main(int argc, char** argv) {
     print(row);
     rows.push_back(std::move(row));
   };
-  fmt::print("time of this library, then the peers' with ours / theirs; contacts per pair (or pairs): ours / Bullet's\n");
-  // Bullet's boxes report only what overlaps; so does the first row. The second looks 1 cm ahead, as a step does.
+  fmt::print(
+      "time of this library, then the peers' with ours / theirs; contacts per pair (or pairs): ours / "
+      "Bullet's\n");
+  // Bullet's boxes report only what overlaps; so does the first row. The second looks 1 cm ahead, as a step
+  // does.
   add(pair_row("box-box", box, box, 0));
   add(pair_row("box-box, 1 cm ahead", box, box));
   add(pair_row("hull-hull (32 vertices)", hull, hull));

@@ -43,13 +43,14 @@ TEST(Broadphase, MatchesBruteForceThroughChanges) {
       for (int j = i + 1; j < 300; ++j) {
         if (!alive[i] || !alive[j]) continue;
         const bool listed = std::binary_search(pairs.begin(), pairs.end(), ProxyPair{i, j});
-        const bool filtered = (i % 7 == 0 && j % 7 == 0) || (i % 5 == 0 && j % 5 == 0) || (i % 11 == 0 && j % 11 == 0) ||
-                              (i == 3 && j == 4);
+        const bool filtered = (i % 7 == 0 && j % 7 == 0) || (i % 5 == 0 && j % 5 == 0) ||
+                              (i % 11 == 0 && j % 11 == 0) || (i == 3 && j == 4);
         if (filtered) {
           EXPECT_FALSE(listed) << i << " " << j;
         } else if (box(i).overlaps(box(j))) {
           EXPECT_TRUE(listed) << i << " " << j << " at step " << step;
-        } else if (listed) {  // fat and stretched by at most its own half width, and anywhere within: never far
+        } else if (listed) {  // fat and stretched by at most its own half width, and anywhere within: never
+                              // far
           EXPECT_LT((at[i] - at[j]).cwiseAbs().maxCoeff(), 1 + 2 * (2 * 0.05 + 0.5) + 1e-6);
         }
       }
@@ -95,10 +96,12 @@ struct Scene {
     Random r(4);
     for (int i = 0; i < n; ++i) {
       const int k = i % 8;
-      shapes.push_back(k < 7 ? random_convex(r, kConvexKinds[k], 0.4) : Shape::mesh(split_box_mesh({0.4, 0.3, 0.5})));
+      shapes.push_back(k < 7 ? random_convex(r, kConvexKinds[k], 0.4)
+                             : Shape::mesh(split_box_mesh({0.4, 0.3, 0.5})));
     }
     for (int i = 0; i < n; ++i) {
-      colliders.push_back({&shapes[i], {random_rotation(r), 6 * Vec3(r.uniform(-1, 1), r.uniform(-1, 1), r.uniform(-1, 1))}});
+      colliders.push_back(
+          {&shapes[i], {random_rotation(r), 6 * Vec3(r.uniform(-1, 1), r.uniform(-1, 1), r.uniform(-1, 1))}});
       broadphase.insert(bounding_box(shapes[i], colliders[i].pose));
     }
     broadphase.update();
@@ -157,7 +160,8 @@ TEST(Query, RaysStopOnTheSurface) {
   CollisionWorkspace ws;
   int hits = 0;
   for (int k = 0; k < 20000; ++k) {
-    const Shape s = k % 8 < 7 ? random_convex(r, kConvexKinds[k % 8], 1) : Shape::mesh(split_box_mesh({0.4, 0.6, 0.5}));
+    const Shape s =
+        k % 8 < 7 ? random_convex(r, kConvexKinds[k % 8], 1) : Shape::mesh(split_box_mesh({0.4, 0.6, 0.5}));
     const Transform X{random_rotation(r), random_unit(r)};
     const Vec3 o = X.p + 4 * random_unit(r), d = X.p + 1.2 * random_unit(r) - o;
     const auto hit = ray_cast(s, X, o, d, 3);
@@ -174,7 +178,8 @@ TEST(Query, RaysStopOnTheSurface) {
     ++hits;
     EXPECT_NEAR(distance(hit->point), 0, 1e-6) << to_string(s.kind());
     EXPECT_LE(hit->normal.dot(d), 1e-9);
-    for (int i = 0; i < 3; ++i) EXPECT_GT(distance(o + r.uniform(0, hit->t) * d), -1e-7) << to_string(s.kind());
+    for (int i = 0; i < 3; ++i)
+      EXPECT_GT(distance(o + r.uniform(0, hit->t) * d), -1e-7) << to_string(s.kind());
   }
   EXPECT_GT(hits, 5000);
 }
@@ -200,7 +205,8 @@ TEST(Query, RayOnHeightfieldMatchesItsMesh) {
   const Shape mesh = Shape::mesh(make_mesh(v, t, {.use = MeshUse::kSurface}).value());
   int hits = 0;
   for (int k = 0; k < 3000; ++k) {
-    const Vec3 o(r.uniform(-3.9, 3.9), r.uniform(-3.9, 3.9), r.uniform(1, 3)), d = Vec3(r.uniform(-4, 4), r.uniform(-4, 4), 0.3) - o;  // starts above the terrain
+    const Vec3 o(r.uniform(-3.9, 3.9), r.uniform(-3.9, 3.9), r.uniform(1, 3)),
+        d = Vec3(r.uniform(-4, 4), r.uniform(-4, 4), 0.3) - o;  // starts above the terrain
     const auto a = ray_cast(field, {}, o, d, 2), b = ray_cast(mesh, {}, o, d, 2);
     ASSERT_EQ(a.has_value(), b.has_value()) << k;
     if (a) {

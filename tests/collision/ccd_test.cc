@@ -16,9 +16,14 @@ using namespace testing;
 // A 1 cm cube, and other bodies of that size.
 std::vector<std::pair<const char*, Shape>> projectiles() {
   const double h = 0.005;
-  return {{"sphere", Shape::sphere(h)},         {"capsule", Shape::capsule(h, h)}, {"box", Shape::box({h, h, h})},
-          {"cylinder", Shape::cylinder(h, h)},  {"cone", Shape::cone(h, h)},       {"ellipsoid", Shape::ellipsoid({h, h, 0.8 * h})},
-          {"hull", box_hull({h, h, h})},        {"mesh", Shape::mesh(box_mesh({h, h, h}))},
+  return {{"sphere", Shape::sphere(h)},
+          {"capsule", Shape::capsule(h, h)},
+          {"box", Shape::box({h, h, h})},
+          {"cylinder", Shape::cylinder(h, h)},
+          {"cone", Shape::cone(h, h)},
+          {"ellipsoid", Shape::ellipsoid({h, h, 0.8 * h})},
+          {"hull", box_hull({h, h, h})},
+          {"mesh", Shape::mesh(box_mesh({h, h, h}))},
           {"split mesh", Shape::mesh(split_box_mesh({h, h, h}))},
           {"compound", make_compound({{Shape::box({h, h, h}), {}}}).value()}};
 }
@@ -37,16 +42,20 @@ std::vector<std::pair<const char*, Shape>> walls() {
 }
 
 TEST(Ccd, FastCubeDoesNotPassThinWall) {
-  // 300 m/s at dt = 1/50: 6 m a step, 6000 times the wall's thickness; also spinning at 300 m/s at the corner.
+  // 300 m/s at dt = 1/50: 6 m a step, 6000 times the wall's thickness; also spinning at 300 m/s at the
+  // corner.
   CollisionWorkspace ws;
   Random r(1);
   for (const auto& [wall_name, wall] : walls()) {
     for (const auto& [name, body] : projectiles()) {
       SCOPED_TRACE(std::string(name) + " at " + wall_name);
       for (int k = 0; k < 12; ++k) {
-        Sweep sweep = Sweep::still({random_rotation(r), Vec3(-r.uniform(1, 4), r.uniform(-0.3, 0.3), r.uniform(-0.3, 0.3))});
+        Sweep sweep = Sweep::still(
+            {random_rotation(r), Vec3(-r.uniform(1, 4), r.uniform(-0.3, 0.3), r.uniform(-0.3, 0.3))});
         sweep.displacement = Vec3(6, 0.1 * r.normal(), 0.1 * r.normal());
-        if (k % 2) sweep.rotation = random_unit(r) * r.uniform(0, 600);  // 300 m/s at 1 cm: 30000 rad/s, 600 rad a step
+        if (k % 2)
+          sweep.rotation =
+              random_unit(r) * r.uniform(0, 600);  // 300 m/s at 1 cm: 30000 rad/s, 600 rad a step
         const Impact hit = time_of_impact(body, sweep, wall, Sweep::still({}), {}, ws);
         ASSERT_NE(hit.state, ImpactState::kNone) << k;
         // it stops before the wall, near it unless a wild spin used up the iterations
@@ -61,17 +70,20 @@ TEST(Ccd, FastCubeDoesNotPassThinWall) {
 }
 
 TEST(Ccd, FastRotationDoesNotPassThinWall) {
-  // A 1 m rod that turns about its middle, 300 m/s at its tip, beside a wall that only the turning tip can meet.
+  // A 1 m rod that turns about its middle, 300 m/s at its tip, beside a wall that only the turning tip can
+  // meet.
   CollisionWorkspace ws;
   for (const auto& [wall_name, wall] : walls()) {
-    for (const Shape& rod : {Shape::box({0.005, 0.005, 0.5}), Shape::capsule(0.005, 0.495), Shape::cylinder(0.005, 0.5),
-                             box_hull({0.005, 0.005, 0.5}), Shape::mesh(box_mesh({0.005, 0.005, 0.5}))}) {
+    for (const Shape& rod :
+         {Shape::box({0.005, 0.005, 0.5}), Shape::capsule(0.005, 0.495), Shape::cylinder(0.005, 0.5),
+          box_hull({0.005, 0.005, 0.5}), Shape::mesh(box_mesh({0.005, 0.005, 0.5}))}) {
       SCOPED_TRACE(std::string(to_string(rod.kind())) + " at " + wall_name);
       Sweep sweep = Sweep::still(Transform::translation({-0.3, 0, 0}));
       sweep.rotation = Vec3(0, 300 / 0.5 / 50, 0);  // 12 rad in the step
       const Impact hit = time_of_impact(rod, sweep, wall, Sweep::still({}), {.max_iterations = 2000}, ws);
       ASSERT_EQ(hit.state, ImpactState::kTouching);
-      // the tip reaches the wall's near face at x = -0.0005 when 0.5 sin(angle) = 0.3, less the rod's thickness
+      // the tip reaches the wall's near face at x = -0.0005 when 0.5 sin(angle) = 0.3, less the rod's
+      // thickness
       EXPECT_NEAR(12 * hit.t, std::asin(0.3 / 0.5), 0.03);
     }
   }
@@ -88,7 +100,8 @@ TEST(Ccd, TimeOfImpactIsExactForStraightMotion) {
   hit = time_of_impact(Shape::sphere(0.5), s, Shape::sphere(0.25), Sweep::still({}), fine, ws);
   EXPECT_NEAR(hit.t, (2 - 0.6) / 4, 2e-6);
   s.start.p.y() = 0.76;  // a miss by 1 cm
-  EXPECT_EQ(time_of_impact(Shape::sphere(0.5), s, Shape::sphere(0.25), Sweep::still({}), fine, ws).state, ImpactState::kNone);
+  EXPECT_EQ(time_of_impact(Shape::sphere(0.5), s, Shape::sphere(0.25), Sweep::still({}), fine, ws).state,
+            ImpactState::kNone);
   EXPECT_EQ(time_of_impact(Shape::box({0.5, 0.5, 0.5}), s, Shape::plane(), Sweep::still({}), fine, ws).state,
             ImpactState::kInitially);
 }
@@ -102,8 +115,8 @@ TEST(Ccd, VertexMeetsMovingFace) {
   EXPECT_NEAR(hit->t, 0.5, 1e-12);  // 2 - 3 t = t
   EXPECT_LT((hit->point - Vec3(0.2, 0.3, 0.5)).norm(), 1e-12);
   EXPECT_FALSE(vertex_face_crossing({0.8, 0.3, 2}, {0.8, 0.3, -1}, face0, face1));   // beside
-  EXPECT_FALSE(vertex_face_crossing({0.2, 0.3, -1}, {0.2, 0.3, 2}, face0, face0));  // from behind
-  EXPECT_FALSE(vertex_face_crossing({0.2, 0.3, 2}, {0.2, 0.3, 1.5}, face0, face0)); // short of it
+  EXPECT_FALSE(vertex_face_crossing({0.2, 0.3, -1}, {0.2, 0.3, 2}, face0, face0));   // from behind
+  EXPECT_FALSE(vertex_face_crossing({0.2, 0.3, 2}, {0.2, 0.3, 1.5}, face0, face0));  // short of it
 }
 
 TEST(Ccd, TurningFaceMeetsVertexAtTheExactTime) {
@@ -123,18 +136,21 @@ TEST(Ccd, EdgesCross) {
   EXPECT_NEAR(hit->t, 0.25, 1e-12);
   EXPECT_LT((hit->point - Vec3(0.2, 0, 0)).norm(), 1e-12);
   EXPECT_NEAR(hit->normal.z(), 1, 1e-12);
-  const std::array<Vec3, 2> along0 = {Vec3(-1, 0, 1), Vec3(1, 0, 1)}, along1 = {Vec3(-1, 0, -1), Vec3(1, 0, -1)};
+  const std::array<Vec3, 2> along0 = {Vec3(-1, 0, 1), Vec3(1, 0, 1)},
+                            along1 = {Vec3(-1, 0, -1), Vec3(1, 0, -1)};
   EXPECT_FALSE(edge_edge_crossing(a, a, along0, along1));  // parallel: left to vertices and faces
   // the cross product turns round within the step; a sign taken from it would miss or invent a crossing
-  const std::array<Vec3, 2> turned = {Vec3(1, 0.1, 1), Vec3(-1, -0.1, 1)}, before = {Vec3(-1, -0.1, 2), Vec3(1, 0.1, 2)};
+  const std::array<Vec3, 2> turned = {Vec3(1, 0.1, 1), Vec3(-1, -0.1, 1)},
+                            before = {Vec3(-1, -0.1, 2), Vec3(1, 0.1, 2)};
   EXPECT_FALSE(edge_edge_crossing(a, a, before, turned));
 }
 
 TEST(Ccd, TwoLayers) {
   const Mesh cube = box_mesh({0.5, 0.5, 0.5}), floor = slab_mesh(4, 4, 1);
   const TwoLayerMesh a = make_two_layer(cube, 0.01), b = make_two_layer(floor, 0.01);
-  for (const Vec3& v : a.inner) EXPECT_LT((v.cwiseAbs() - Vec3::Constant(0.49)).norm(), 1e-12);  // all faces moved by 1 cm
-  EXPECT_NEAR(b.inner[12].z(), -0.01, 1e-12);  // a vertex in the middle of the flat top
+  for (const Vec3& v : a.inner)
+    EXPECT_LT((v.cwiseAbs() - Vec3::Constant(0.49)).norm(), 1e-12);  // all faces moved by 1 cm
+  EXPECT_NEAR(b.inner[12].z(), -0.01, 1e-12);                        // a vertex in the middle of the flat top
   CollisionWorkspace ws;
   std::vector<LayerContact> out;
   const Transform still, above = Transform::translation({0.1, 0.2, 0.6});
@@ -154,7 +170,8 @@ TEST(Ccd, TwoLayers) {
 }
 
 TEST(EdgeContact, RulesOfSeams) {
-  // A vertical edge of a box that stands on a floor meets a seam of it: the seam's faces push up, not sideways.
+  // A vertical edge of a box that stands on a floor meets a seam of it: the seam's faces push up, not
+  // sideways.
   const Vec3 up = Vec3::UnitZ(), x = Vec3::UnitX(), y = Vec3::UnitY();
   const SolidEdge seam{{-1, 0, 0}, {1, 0, 0}, up, up, up, up};
   const SolidEdge upright{{0.1, 0.001, -0.002}, {0.1, 0.001, 1}, x, -y, -up, up};

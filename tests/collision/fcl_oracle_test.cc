@@ -46,9 +46,10 @@ FclAnswer fcl_distance(const Shape& a, const Transform& X_WA, const Shape& b, co
   FclAnswer answer;
   try {
     fcl::CollisionObjectd oa(geometry(a), pose(X_WA)), ob(geometry(b), pose(X_WB));
-    // Its own GJK; the other one (libccd) aborts in its asserts on degenerate poses.
+    // Overlaps by libccd, which finds more of them; distances by FCL's own GJK: libccd's aborts in FCL's
+    // asserts on degenerate poses.
     fcl::CollisionRequestd request(1, true);
-    request.gjk_solver_type = fcl::GST_INDEP;
+    request.gjk_solver_type = fcl::GST_LIBCCD;
     fcl::CollisionResultd hit;
     fcl::collide(&oa, &ob, request, hit);
     if (hit.numContacts() > 0) {
@@ -62,7 +63,8 @@ FclAnswer fcl_distance(const Shape& a, const Transform& X_WA, const Shape& b, co
       if (!(answer.separation > 0)) return answer;
       answer.normal = (apart.nearest_points[1] - apart.nearest_points[0]).normalized();
     }
-    answer.known = std::isfinite(answer.separation) && answer.normal.allFinite() && answer.normal.norm() > 0.5;
+    answer.known =
+        std::isfinite(answer.separation) && answer.normal.allFinite() && answer.normal.norm() > 0.5;
   } catch (const std::exception&) {
     answer.known = false;  // FCL throws where its own checks fail
   }

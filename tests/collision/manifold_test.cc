@@ -17,8 +17,8 @@ using namespace testing;
 struct Bench {
   CollisionWorkspace ws;
   std::vector<Manifold> out;
-  std::vector<Manifold>& operator()(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
-                                    double margin = 0.01) {
+  std::vector<Manifold>& operator()(const Shape& a, const Transform& X_WA, const Shape& b,
+                                    const Transform& X_WB, double margin = 0.01) {
     out.clear();
     collide(a, X_WA, b, X_WB, {margin}, ws, out);
     return out;
@@ -50,7 +50,8 @@ std::set<std::uint64_t> ids(const std::vector<Manifold>& ms) {
   return all;
 }
 
-// Area of the points: of a quadrilateral half the cross product of its diagonals, in whatever order they come.
+// Area of the points: of a quadrilateral half the cross product of its diagonals, in whatever order they
+// come.
 double spanned_area(const Manifold& m) {
   const auto p = [&](int i) { return m.points[i].position; };
   if (m.count < 3) return 0;
@@ -61,8 +62,11 @@ double spanned_area(const Manifold& m) {
 
 // The same cube as five different shapes.
 std::vector<std::pair<const char*, Shape>> cubes(const Vec3& h) {
-  return {{"box", Shape::box(h)}, {"hull", box_hull(h)}, {"mesh", Shape::mesh(box_mesh(h))},
-          {"split mesh", Shape::mesh(split_box_mesh(h))}, {"compound", make_compound({{Shape::box(h), {}}}).value()}};
+  return {{"box", Shape::box(h)},
+          {"hull", box_hull(h)},
+          {"mesh", Shape::mesh(box_mesh(h))},
+          {"split mesh", Shape::mesh(split_box_mesh(h))},
+          {"compound", make_compound({{Shape::box(h), {}}}).value()}};
 }
 
 TEST(Manifold, FlushFacesGiveTheFullPatch) {
@@ -87,12 +91,14 @@ TEST(Manifold, TinyTiltKeepsFourPoints) {
   for (const auto& [name_a, a] : cubes({0.5, 0.5, 0.5})) {
     for (const auto& [name_b, b] : cubes({0.5, 0.5, 0.5})) {
       SCOPED_TRACE(std::string(name_a) + " under " + name_b);
-      for (const Vec3& phi : {Vec3(1e-6, 0, 0), Vec3(0, -1e-6, 0), Vec3(1e-6, 1e-6, 0.3), Vec3(1e-9, 2e-7, 0.7)}) {
+      for (const Vec3& phi :
+           {Vec3(1e-6, 0, 0), Vec3(0, -1e-6, 0), Vec3(1e-6, 1e-6, 0.3), Vec3(1e-9, 2e-7, 0.7)}) {
         const auto& m = collide_pair(a, at({0, 0, 0}), b, at({0.05, 0.02, 0.9999}, phi));
         ASSERT_EQ(m.size(), 1u) << phi.transpose();
         EXPECT_EQ(m[0].count, 4) << phi.transpose();
         EXPECT_GT(m[0].normal.z(), 1 - 1e-11);
-        EXPECT_GT(spanned_area(m[0]), 0.55);  // the largest quadrilateral in a regular octagon of width 1 has 0.586
+        EXPECT_GT(spanned_area(m[0]),
+                  0.55);  // the largest quadrilateral in a regular octagon of width 1 has 0.586
       }
     }
   }
@@ -119,8 +125,8 @@ TEST(Manifold, EdgeOnEdgeGivesOnePoint) {
 TEST(Manifold, ParallelEdgesGiveALine) {
   Bench collide_pair;
   const double s = std::numbers::pi / 4, r = std::sqrt(0.5);
-  const auto& m = collide_pair(Shape::box({0.5, 0.5, 0.5}), at({0, 0, 0}, {s, 0, 0}), Shape::box({0.5, 0.5, 0.5}),
-                               at({0.2, 0, 2 * r + 0.001}, {s, 0, 0}));
+  const auto& m = collide_pair(Shape::box({0.5, 0.5, 0.5}), at({0, 0, 0}, {s, 0, 0}),
+                               Shape::box({0.5, 0.5, 0.5}), at({0.2, 0, 2 * r + 0.001}, {s, 0, 0}));
   ASSERT_EQ(m.size(), 1u);
   EXPECT_EQ(m[0].count, 2);
 }
@@ -130,9 +136,9 @@ TEST(Manifold, RoundShapesGiveLinesAndPatches) {
   const Transform floor = at({0, 0, 0});
   const Vec3 lie(std::numbers::pi / 2, 0, 0);
   const std::vector<std::pair<Shape, const char*>> floors = {{Shape::plane(), "plane"},
-                                                              {Shape::box({5, 5, 1}), "box"},
-                                                              {box_hull({5, 5, 1}), "hull"},
-                                                              {Shape::mesh(slab_mesh(6, 10, 1)), "mesh"}};
+                                                             {Shape::box({5, 5, 1}), "box"},
+                                                             {box_hull({5, 5, 1}), "hull"},
+                                                             {Shape::mesh(slab_mesh(6, 10, 1)), "mesh"}};
   for (const auto& [ground, name] : floors) {
     SCOPED_TRACE(name);
     const double top = ground.kind() == ShapeKind::kBox || ground.kind() == ShapeKind::kHull ? 1 : 0;
@@ -156,7 +162,8 @@ TEST(Manifold, RoundShapesGiveLinesAndPatches) {
 }
 
 TEST(Manifold, MeshCubeIsLikeABox) {
-  // The contacts of a mesh cube are those of the box, at poses where the box has a face contact or a vertex on a face.
+  // The contacts of a mesh cube are those of the box, at poses where the box has a face contact or a vertex
+  // on a face.
   Random r(3);
   Bench first, second;
   const Vec3 h(0.5, 0.5, 0.5);
@@ -172,7 +179,9 @@ TEST(Manifold, MeshCubeIsLikeABox) {
     ASSERT_EQ(second.out.size(), 1u) << k << " p " << p.transpose() << " R\n" << X.R;
     EXPECT_LT((first.out[0].normal - second.out[0].normal).norm(), 1e-9);
     // both patches are reduced to four points, which may differ among equals; their extent may not
-    EXPECT_NEAR(spanned_area(first.out[0]), spanned_area(second.out[0]), 0.2 * spanned_area(first.out[0]) + 1e-9) << k;
+    EXPECT_NEAR(spanned_area(first.out[0]), spanned_area(second.out[0]),
+                0.2 * spanned_area(first.out[0]) + 1e-9)
+        << k;
     if (first.out[0].count < 4) {
       ASSERT_EQ(a.size(), b.size()) << k;
       for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LT((a[i] - b[i]).norm(), 1e-7) << k;
@@ -185,16 +194,19 @@ TEST(Manifold, NothingSnagsOnSeams) {
   Random r(4);
   Bench collide_pair;
   const Shape floor = Shape::mesh(slab_mesh(10, 10, 0.5));
-  const Shape field = Shape::heightfield(make_heightfield(11, 11, 10, 10, std::vector<double>(121, 0.0)).value());
-  const std::vector<Shape> bodies = {Shape::box({0.3, 0.2, 0.1}),   Shape::sphere(0.3),        Shape::capsule(0.1, 0.3),
-                                     Shape::cylinder(0.2, 0.1),     Shape::cone(0.2, 0.2),     box_hull({0.2, 0.2, 0.1}),
-                                     Shape::ellipsoid({0.3, 0.2, 0.1})};
+  const Shape field =
+      Shape::heightfield(make_heightfield(11, 11, 10, 10, std::vector<double>(121, 0.0)).value());
+  const std::vector<Shape> bodies = {
+      Shape::box({0.3, 0.2, 0.1}),      Shape::sphere(0.3),    Shape::capsule(0.1, 0.3),
+      Shape::cylinder(0.2, 0.1),        Shape::cone(0.2, 0.2), box_hull({0.2, 0.2, 0.1}),
+      Shape::ellipsoid({0.3, 0.2, 0.1})};
   for (const Shape& ground : {floor, field}) {
     for (const Shape& body : bodies) {
       SCOPED_TRACE(std::string(to_string(body.kind())) + " on " + to_string(ground.kind()));
       int contacts = 0;
       for (int k = 0; k < 1000; ++k) {
-        // sliding slowly along a line that crosses seams of all directions, a little sunk in, sometimes tilted
+        // sliding slowly along a line that crosses seams of all directions, a little sunk in, sometimes
+        // tilted
         Transform X = at({-3 + 0.006 * k, -2 + 0.0037 * k, 0}, {0, 0, 0.002 * k});
         if (k % 3 == 1) X.R = X.R * rotation_exp(0.02 * random_unit(r));
         const double low = support_value(body, X.R.transpose() * -Vec3::UnitZ());
@@ -215,7 +227,8 @@ TEST(Manifold, NothingSnagsOnSeams) {
 
 TEST(Manifold, MeshSlidesOverMeshSeams) {
   Bench collide_pair;
-  const Shape floor = Shape::mesh(slab_mesh(10, 10, 0.5)), body = Shape::mesh(split_box_mesh({0.3, 0.2, 0.1}));
+  const Shape floor = Shape::mesh(slab_mesh(10, 10, 0.5)),
+              body = Shape::mesh(split_box_mesh({0.3, 0.2, 0.1}));
   for (int k = 0; k < 300; ++k) {
     const Transform X = at({-3 + 0.02 * k, -2 + 0.0137 * k, 0.0985}, {0, 0, 0.01 * k});
     const auto& m = collide_pair(floor, at(Vec3::Zero()), body, X);
@@ -235,10 +248,12 @@ TEST(Manifold, DeepOverlapAndInsideHaveAWayOut) {
       const auto& m = collide_pair(a, at(Vec3::Zero()), b, at({0.5, 0.1, -0.05}));
       ASSERT_FALSE(m.empty());
       double deepest = 0;
-      // Triangles of a concave mesh each know their own way out of a solid that swallows them; one must be the least.
+      // Triangles of a concave mesh each know their own way out of a solid that swallows them; one must be
+      // the least.
       const bool by_triangles = b.kind() == ShapeKind::kMesh && !b.as_mesh().hull;
       if (by_triangles) {
-        EXPECT_TRUE(std::any_of(m.begin(), m.end(), [](const Manifold& k) { return k.normal.x() > 1 - 1e-9; }));
+        EXPECT_TRUE(
+            std::any_of(m.begin(), m.end(), [](const Manifold& k) { return k.normal.x() > 1 - 1e-9; }));
       }
       for (const Manifold& k : m) {
         EXPECT_NEAR(k.normal.norm(), 1, 1e-12);
@@ -263,14 +278,16 @@ TEST(Manifold, DuplicateVerticesChangeNothing) {
     for (int k : t) soup.push_back(v[k]);
     loose.push_back({n, n + 1, n + 2});
   }
-  const Shape mesh = Shape::mesh(make_mesh(soup, loose).value()), hull = Shape::hull(make_convex_hull(soup).value());
+  const Shape mesh = Shape::mesh(make_mesh(soup, loose).value()),
+              hull = Shape::hull(make_convex_hull(soup).value());
   EXPECT_EQ(hull.as_hull().vertex_count, 8);
   EXPECT_EQ(hull.as_hull().faces.size(), 6u);
   Bench first, second;
   const Transform X = at({0.1, 0.2, 0.699});
   const Shape body = Shape::box({0.2, 0.2, 0.2});
   for (const Shape& s : {mesh, hull}) {
-    const auto a = positions(first(Shape::box({0.5, 0.5, 0.5}), {}, body, X)), b = positions(second(s, {}, body, X));
+    const auto a = positions(first(Shape::box({0.5, 0.5, 0.5}), {}, body, X)),
+               b = positions(second(s, {}, body, X));
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LT((a[i] - b[i]).norm(), 1e-9);
   }
@@ -294,17 +311,47 @@ TEST(Manifold, NamesDoNotFlicker) {
       {"box on box, shifted half", Shape::box(h), Shape::box(h), at({0.5, 0, 1}), {0, 0, 0}, 0},
       {"box on box, turned", Shape::box(h), Shape::box(h), at({0.1, 0, 1}, {0, 0, 0.5}), {0, 0, 0}, 0},
       {"box on box, creeping", Shape::box(h), Shape::box(h), at({0.3, 0.2, 1}), {1e-5, 5e-6, 0}, 0},
-      {"box on box, edge on edge", Shape::box(h), Shape::box(h), at({0.1, 0.1, 0.5 + std::sqrt(0.5)}, {s, 0, 0}), {0, 0, 0}, 0},
+      {"box on box, edge on edge",
+       Shape::box(h),
+       Shape::box(h),
+       at({0.1, 0.1, 0.5 + std::sqrt(0.5)}, {s, 0, 0}),
+       {0, 0, 0},
+       0},
       {"hull on hull", box_hull(h), box_hull(h), at({0, 0, 1}), {0, 0, 0}, 0},
       {"hull on hull, turned", box_hull(h), box_hull(h), at({0.1, 0, 1}, {0, 0, 0.5}), {0, 0, 0}, 0},
       {"box on hull, creeping", Shape::box(h), box_hull(h), at({0.3, 0.2, 1}), {1e-5, 5e-6, 0}, 0},
       {"box on plane", Shape::plane(), Shape::box(h), at({0, 0, 0.5}), {1e-5, 0, 0}, 0},
       {"cylinder on box", Shape::box(h), Shape::cylinder(0.3, 0.4), at({0, 0, 0.9}), {1e-5, 0, 0}, 0},
-      {"cylinder lying on box", Shape::box(h), Shape::cylinder(0.3, 0.4), at({0, 0, 0.8}, {2 * s, 0, 0}), {1e-5, 0, 0}, 0},
-      {"capsule lying on box", Shape::box(h), Shape::capsule(0.2, 0.3), at({0, 0, 0.7}, {2 * s, 0, 0}), {1e-5, 0, 0}, 0},
-      {"box on mesh cube", Shape::mesh(box_mesh(h)), Shape::box({0.2, 0.2, 0.2}), at({0.2, -0.1, 0.7}), {0, 0, 0}, 0},
-      {"box on split mesh", Shape::mesh(split_box_mesh(h)), Shape::box({0.2, 0.2, 0.2}), at({0.2, -0.1, 0.7}), {0, 0, 0}, 0},
-      {"mesh on mesh", Shape::mesh(split_box_mesh(h)), Shape::mesh(split_box_mesh({0.2, 0.2, 0.2})), at({0.2, -0.1, 0.7}), {0, 0, 0}, 0},
+      {"cylinder lying on box",
+       Shape::box(h),
+       Shape::cylinder(0.3, 0.4),
+       at({0, 0, 0.8}, {2 * s, 0, 0}),
+       {1e-5, 0, 0},
+       0},
+      {"capsule lying on box",
+       Shape::box(h),
+       Shape::capsule(0.2, 0.3),
+       at({0, 0, 0.7}, {2 * s, 0, 0}),
+       {1e-5, 0, 0},
+       0},
+      {"box on mesh cube",
+       Shape::mesh(box_mesh(h)),
+       Shape::box({0.2, 0.2, 0.2}),
+       at({0.2, -0.1, 0.7}),
+       {0, 0, 0},
+       0},
+      {"box on split mesh",
+       Shape::mesh(split_box_mesh(h)),
+       Shape::box({0.2, 0.2, 0.2}),
+       at({0.2, -0.1, 0.7}),
+       {0, 0, 0},
+       0},
+      {"mesh on mesh",
+       Shape::mesh(split_box_mesh(h)),
+       Shape::mesh(split_box_mesh({0.2, 0.2, 0.2})),
+       at({0.2, -0.1, 0.7}),
+       {0, 0, 0},
+       0},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -343,7 +390,8 @@ TEST(Manifold, SwappedPairIsTheMirrorImage) {
 }
 
 TEST(Manifold, PointsLieBetweenTheSurfaces) {
-  // Every contact point is on both shapes up to its separation, and the deepest is as deep as the distance says.
+  // Every contact point is on both shapes up to its separation, and the deepest is as deep as the distance
+  // says.
   Random r(8);
   Bench collide_pair;
   CollisionWorkspace ws;
@@ -356,20 +404,27 @@ TEST(Manifold, PointsLieBetweenTheSurfaces) {
     ASSERT_TRUE(closest_points(p.a, p.X_WA, p.b, p.X_WB, ws, c));
     // rounding of tiny on huge decides at the edge of the margin
     if (std::abs(c.separation - margin) < 1e-6 * p.small + 1e-9 * p.scale) continue;
-    ASSERT_EQ(ms.empty(), c.separation > margin) << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << " " << c.separation;
-    if (ms.empty() || c.separation < -0.02 * p.small) continue;  // deeper, curved shapes keep only rough points
+    ASSERT_EQ(ms.empty(), c.separation > margin)
+        << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << " " << c.separation;
+    if (ms.empty() || c.separation < -0.02 * p.small)
+      continue;  // deeper, curved shapes keep only rough points
     ++seen;
     double least = 1e300;
     for (int i = 0; i < ms[0].count; ++i) {
       least = std::min(least, ms[0].points[i].separation);
       ASSERT_LE(ms[0].points[i].separation, margin + 1e-12);
-      // 2 %: a face may stand for an edge that is better by a thousandth of the size or a twentieth of the depth
+      // 2 %: a face may stand for an edge that is better by a thousandth of the size or a twentieth of the
+      // depth
       const double slack = 0.02 * p.small + 0.06 * std::abs(c.separation) + 1e-8 * p.scale;
-      EXPECT_LT(outside_by(p.a, p.X_WA.inverse_apply(ms[0].point_on_a(i))), slack) << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind());
-      EXPECT_LT(outside_by(p.b, p.X_WB.inverse_apply(ms[0].point_on_b(i))), slack) << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << ms[0].count << " sep " << c.separation << " small " << p.small;
+      EXPECT_LT(outside_by(p.a, p.X_WA.inverse_apply(ms[0].point_on_a(i))), slack)
+          << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind());
+      EXPECT_LT(outside_by(p.b, p.X_WB.inverse_apply(ms[0].point_on_b(i))), slack)
+          << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << ms[0].count << " sep "
+          << c.separation << " small " << p.small;
     }
     EXPECT_NEAR(least, c.separation, 3e-3 * p.small + 0.06 * std::abs(c.separation) + 1e-8 * p.scale)
-        << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << " scale " << p.scale << " small " << p.small;
+        << k << " " << to_string(p.a.kind()) << "-" << to_string(p.b.kind()) << " scale " << p.scale
+        << " small " << p.small;
   }
   EXPECT_GT(seen, 1500);
 }

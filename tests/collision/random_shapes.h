@@ -57,7 +57,8 @@ inline double support_value(const Shape& shape, const Vec3& d) {
     case ShapeKind::kEllipsoid: return d.cwiseProduct(s).norm();
     default: {
       double best = -1e300;
-      for (int i = 0; i < shape.as_hull().vertex_count; ++i) best = std::max(best, d.dot(shape.as_hull().vertex(i)));
+      for (int i = 0; i < shape.as_hull().vertex_count; ++i)
+        best = std::max(best, d.dot(shape.as_hull().vertex(i)));
       return best;
     }
   }
@@ -69,8 +70,7 @@ inline double outside_by(const Shape& shape, const Vec3& p) {
   const double across = std::hypot(p.x(), p.y());
   switch (shape.kind()) {
     case ShapeKind::kSphere: return p.norm() - s.x();
-    case ShapeKind::kCapsule:
-      return std::hypot(across, p.z() - std::clamp(p.z(), -s.z(), s.z())) - s.x();
+    case ShapeKind::kCapsule: return std::hypot(across, p.z() - std::clamp(p.z(), -s.z(), s.z())) - s.x();
     case ShapeKind::kBox: return (p.cwiseAbs() - s).maxCoeff();
     case ShapeKind::kCylinder: return std::max(across - s.x(), std::abs(p.z()) - s.z());
     case ShapeKind::kCone: {
@@ -123,15 +123,18 @@ inline RandomPair random_pair(Random& r, ShapeKind ka, ShapeKind kb) {
   } else {  // degenerate: exactly aligned
     p.X_WB.R = quarter_turns();
   }
-  const Vec3 d = style == 5 ? Vec3(Vec3::Unit(r.below(3))) : (style == 3 ? (Vec3::Unit(r.below(3)) + 0.1 * random_unit(r)).normalized() : random_unit(r));
-  const double reach = support_value(p.a, p.X_WA.R.transpose() * d) + support_value(p.b, -(p.X_WB.R.transpose() * d));
+  const Vec3 d = style == 5 ? Vec3(Vec3::Unit(r.below(3)))
+                            : (style == 3 ? (Vec3::Unit(r.below(3)) + 0.1 * random_unit(r)).normalized()
+                                          : random_unit(r));
+  const double reach =
+      support_value(p.a, p.X_WA.R.transpose() * d) + support_value(p.b, -(p.X_WB.R.transpose() * d));
   double gap = 0;
   switch (r.below(5)) {
-    case 0: gap = 0; break;                                               // touching
-    case 1: gap = p.small * std::pow(10, r.uniform(-9, 0)); break;        // apart
-    case 2: gap = -p.small * std::pow(10, r.uniform(-9, -1)); break;      // shallow
-    case 3: gap = -reach * r.uniform(0, 1); break;                        // deep
-    default: gap = r.below(8) ? -reach * r.uniform(0.9, 1) : -reach;      // centre in centre
+    case 0: gap = 0; break;                                           // touching
+    case 1: gap = p.small * std::pow(10, r.uniform(-9, 0)); break;    // apart
+    case 2: gap = -p.small * std::pow(10, r.uniform(-9, -1)); break;  // shallow
+    case 3: gap = -reach * r.uniform(0, 1); break;                    // deep
+    default: gap = r.below(8) ? -reach * r.uniform(0.9, 1) : -reach;  // centre in centre
   }
   p.X_WB.p = (reach + gap) * d;
   return p;

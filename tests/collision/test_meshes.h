@@ -9,7 +9,8 @@ namespace karakuri::testing {
 
 inline std::vector<Vec3> box_corners(const Vec3& h) {
   std::vector<Vec3> v;
-  for (int i = 0; i < 8; ++i) v.push_back({i & 1 ? h.x() : -h.x(), i & 2 ? h.y() : -h.y(), i & 4 ? h.z() : -h.z()});
+  for (int i = 0; i < 8; ++i)
+    v.push_back({i & 1 ? h.x() : -h.x(), i & 2 ? h.y() : -h.y(), i & 4 ? h.z() : -h.z()});
   return v;
 }
 inline std::vector<Triangle> box_triangles() {
@@ -34,7 +35,8 @@ inline Mesh slab_mesh(int n, double size, double thickness) {
   const auto id = [&](int i, int j, int layer) { return layer * (n + 1) * (n + 1) + j * (n + 1) + i; };
   for (int layer = 0; layer < 2; ++layer) {
     for (int j = 0; j <= n; ++j) {
-      for (int i = 0; i <= n; ++i) v.push_back({size * (double(i) / n - 0.5), size * (double(j) / n - 0.5), layer ? -thickness : 0});
+      for (int i = 0; i <= n; ++i)
+        v.push_back({size * (double(i) / n - 0.5), size * (double(j) / n - 0.5), layer ? -thickness : 0});
     }
   }
   const auto quad = [&](int a, int b, int c, int d) { f.push_back({a, b, c}), f.push_back({a, c, d}); };

@@ -9,8 +9,8 @@
 
 namespace karakuri {
 
-/// Which proxies collide. Two proxies of one group: always if it is positive, never if it is negative. Otherwise each
-/// must have a bit of its category in the other's mask.
+/// Which proxies collide. Two proxies of one group: always if it is positive, never if it is negative.
+/// Otherwise each must have a bit of its category in the other's mask.
 struct CollisionFilter {
   std::uint32_t category = 1;
   std::uint32_t mask = ~0u;
@@ -28,8 +28,8 @@ struct ProxyPair {
   friend auto operator<=>(const ProxyPair&, const ProxyPair&) = default;
 };
 
-/// Boxes come in, move and go; update() keeps the list of overlapping pairs up to date. Everything depends only on the
-/// sequence of calls; ids are slots, the lowest free one first.
+/// Boxes come in, move and go; update() keeps the list of overlapping pairs up to date. Everything depends
+/// only on the sequence of calls; ids are slots, the lowest free one first.
 class Broadphase {
  public:
   struct Options {
@@ -65,13 +65,14 @@ class Broadphase {
   /// Calls visit(id) for every proxy whose box overlaps; stops when it returns false.
   template <class Visit>
   void query(const Aabb& box, Visit&& visit) const;
-  /// Calls visit(id, limit) for the proxies whose boxes a moving box meets, on the way from `box` along d; `visit` returns
-  /// the new limit of the parameter (1: the whole way), so that a hit shortens the search.
+  /// Calls visit(id, limit) for the proxies whose boxes a moving box meets, on the way from `box` along d;
+  /// `visit` returns the new limit of the parameter (1: the whole way), so that a hit shortens the search.
   template <class Visit>
   void cast(const Aabb& box, const Vec3& d, double limit, Visit&& visit) const;
 
  private:
-  // Boxes in single precision, rounded outward: half the memory, and the fat is thousands of times the rounding.
+  // Boxes in single precision, rounded outward: half the memory, and the fat is thousands of times the
+  // rounding.
   struct Box {
     float lo[3], hi[3];
   };

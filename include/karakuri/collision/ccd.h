@@ -11,10 +11,10 @@ namespace karakuri {
 
 /// A rigid motion over one step: the centre moves straight, the body turns steadily about it.
 struct Sweep {
-  Transform start;                      // pose at t = 0
-  Vec3 center = Vec3::Zero();           // point of the body that moves straight (its centre of mass), in the body [m]
-  Vec3 displacement = Vec3::Zero();     // of the centre over the step, in the world [m]
-  Vec3 rotation = Vec3::Zero();         // rotation vector over the step, in the world [rad]
+  Transform start;             // pose at t = 0
+  Vec3 center = Vec3::Zero();  // point of the body that moves straight (its centre of mass), in the body [m]
+  Vec3 displacement = Vec3::Zero();  // of the centre over the step, in the world [m]
+  Vec3 rotation = Vec3::Zero();      // rotation vector over the step, in the world [rad]
 
   /// Pose at t in [0, 1].
   Transform at(double t) const;
@@ -42,12 +42,13 @@ struct ImpactOptions {
   int max_iterations = 128;
 };
 
-/// Conservative advancement: no contact is passed over, whatever the speeds, in translation and in rotation. Any two
-/// shapes that have a distance. The radius of a shape that turns must be finite.
+/// Conservative advancement: no contact is passed over, whatever the speeds, in translation and in rotation.
+/// Any two shapes that have a distance. The radius of a shape that turns must be finite.
 Impact time_of_impact(const Shape& a, const Sweep& sweep_a, const Shape& b, const Sweep& sweep_b,
                       const ImpactOptions& options, CollisionWorkspace& ws);
 
-/// Where a point that moves in a straight line crosses a triangle whose corners do, from its front to its back.
+/// Where a point that moves in a straight line crosses a triangle whose corners do, from its front to its
+/// back.
 struct Crossing {
   double t = 0;  // of the step
   Vec3 point = Vec3::Zero(), normal = Vec3::UnitZ();
@@ -55,17 +56,19 @@ struct Crossing {
 std::optional<Crossing> vertex_face_crossing(const Vec3& p0, const Vec3& p1, const std::array<Vec3, 3>& face0,
                                              const std::array<Vec3, 3>& face1);
 
-/// Where two edges whose ends move in straight lines pass through each other. `normal` is across both, pointing to
-/// the side of the first on which the second was.
-std::optional<Crossing> edge_edge_crossing(const std::array<Vec3, 2>& first0, const std::array<Vec3, 2>& first1,
-                                           const std::array<Vec3, 2>& second0, const std::array<Vec3, 2>& second1);
+/// Where two edges whose ends move in straight lines pass through each other. `normal` is across both,
+/// pointing to the side of the first on which the second was.
+std::optional<Crossing> edge_edge_crossing(const std::array<Vec3, 2>& first0,
+                                           const std::array<Vec3, 2>& first1,
+                                           const std::array<Vec3, 2>& second0,
+                                           const std::array<Vec3, 2>& second1);
 
 /// A solid and the same solid shrunk by the penetration that is allowed.
 struct TwoLayerMesh {
   const Mesh* mesh = nullptr;
-  double depth = 0;                  // [m]
-  std::vector<Vec3> inner;           // vertices of the shrunk solid
-  std::vector<int> vertex_owner;     // a face of each vertex
+  double depth = 0;               // [m]
+  std::vector<Vec3> inner;        // vertices of the shrunk solid
+  std::vector<int> vertex_owner;  // a face of each vertex
 };
 /// Every face moves inward by `depth`. @pre mesh.use == MeshUse::kSolid; must outlive the result
 TwoLayerMesh make_two_layer(const Mesh& mesh, double depth);
@@ -78,7 +81,8 @@ struct LayerContact {
 };
 /// Trajectory L0: the shrunk solids over the step. What crosses would penetrate more than is allowed.
 void find_excess(const TwoLayerMesh& a, const Transform& from_a, const Transform& to_a, const TwoLayerMesh& b,
-                 const Transform& from_b, const Transform& to_b, CollisionWorkspace& ws, std::vector<LayerContact>& out);
+                 const Transform& from_b, const Transform& to_b, CollisionWorkspace& ws,
+                 std::vector<LayerContact>& out);
 /// Trajectory L1: from the shrunk to the full solids at the end of the step. What crosses is in contact.
 void find_touch(const TwoLayerMesh& a, const Transform& at_a, const TwoLayerMesh& b, const Transform& at_b,
                 CollisionWorkspace& ws, std::vector<LayerContact>& out);

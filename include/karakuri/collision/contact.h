@@ -39,8 +39,8 @@ struct Manifold {
 
 /// Where two shapes are nearest, or how deep they overlap.
 struct ClosestPoints {
-  double separation = 0;         // distance, or minus the depth [m]
-  Vec3 normal = Vec3::UnitZ();   // unit, from A towards B: moving B by -separation along it makes them touch
+  double separation = 0;        // distance, or minus the depth [m]
+  Vec3 normal = Vec3::UnitZ();  // unit, from A towards B: moving B by -separation along it makes them touch
   Vec3 on_a = Vec3::Zero(), on_b = Vec3::Zero();  // in the world [m]
 };
 

@@ -25,9 +25,10 @@ struct ConvexHull {
   std::vector<double> x, y, z;
   int vertex_count = 0;
   std::vector<HullFace> faces;
-  std::vector<int> origin, twin, face_of;           // per half-edge
-  std::vector<int> neighbor_first, neighbors;       // vertices joined to vertex v: neighbors[first[v] .. first[v+1])
-  std::vector<int> vertex_half_edge;                // some half-edge that starts at the vertex
+  std::vector<int> origin, twin, face_of;  // per half-edge
+  std::vector<int> neighbor_first,
+      neighbors;                      // vertices joined to vertex v: neighbors[first[v] .. first[v+1])
+  std::vector<int> vertex_half_edge;  // some half-edge that starts at the vertex
   Aabb bounds;
   Inertia solid;  // of density 1 kg/m^3; its mass is the volume [m^3]
 
@@ -39,8 +40,8 @@ struct ConvexHull {
   int edge_count() const { return static_cast<int>(origin.size()) / 2; }
 };
 
-/// The smallest convex polyhedron around the points; coplanar triangles are joined into polygons. Refused when
-/// the points are not finite, or (nearly) all in one plane.
+/// The smallest convex polyhedron around the points; coplanar triangles are joined into polygons. Refused
+/// when the points are not finite, or (nearly) all in one plane.
 Result<ConvexHull> make_convex_hull(std::span<const Vec3> points);
 
 }  // namespace karakuri

@@ -7,8 +7,8 @@ namespace karakuri {
 
 /// An edge of a solid with what is around it. The first face runs a -> b, the second b -> a.
 struct SolidEdge {
-  Vec3 a, b;              // ends [m]
-  Vec3 n0, n1;            // outward normals of its faces
+  Vec3 a, b;                // ends [m]
+  Vec3 n0, n1;              // outward normals of its faces
   Vec3 normal_a, normal_b;  // outward normals at its ends
 };
 

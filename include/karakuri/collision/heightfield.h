@@ -8,8 +8,8 @@
 
 namespace karakuri {
 
-/// Vertex (i, j) stands at (x0 + i dx, y0 + j dy, heights[j * columns + i]). Each cell is two triangles, cut from
-/// (i, j) to (i+1, j+1): triangle 2k lies below the cut (towards +x), 2k+1 above; k = j (columns-1) + i.
+/// Vertex (i, j) stands at (x0 + i dx, y0 + j dy, heights[j * columns + i]). Each cell is two triangles, cut
+/// from (i, j) to (i+1, j+1): triangle 2k lies below the cut (towards +x), 2k+1 above; k = j (columns-1) + i.
 struct Heightfield {
   int columns = 0, rows = 0;
   double x0 = 0, y0 = 0, dx = 1, dy = 1;  // [m]

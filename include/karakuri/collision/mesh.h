@@ -42,20 +42,20 @@ enum class MeshUse {
 
 /// A triangle mesh with its adjacency. Made by make_mesh; constant afterwards.
 struct Mesh {
-  std::vector<Vec3> vertices;             // [m]
-  std::vector<Triangle> faces;            // counter-clockwise seen from outside
-  std::vector<Triangle> face_edges;       // edge i of a face joins its vertices i and i+1
+  std::vector<Vec3> vertices;        // [m]
+  std::vector<Triangle> faces;       // counter-clockwise seen from outside
+  std::vector<Triangle> face_edges;  // edge i of a face joins its vertices i and i+1
   std::vector<MeshEdge> edges;
-  std::vector<int> vertex_edge_first;     // edges at vertex v: vertex_edges[first[v] .. first[v+1])
+  std::vector<int> vertex_edge_first;  // edges at vertex v: vertex_edges[first[v] .. first[v+1])
   std::vector<int> vertex_edges;
-  std::vector<Vec3> face_normals;         // unit
-  std::vector<Vec3> vertex_normals;       // unit, weighted by angle; tell inside from outside at a vertex
+  std::vector<Vec3> face_normals;    // unit
+  std::vector<Vec3> vertex_normals;  // unit, weighted by angle; tell inside from outside at a vertex
   MeshTree tree;
   Aabb bounds;
   MeshUse use = MeshUse::kSolid;
   Inertia solid;  // of density 1 kg/m^3 (mass = volume) by exact integration; zero for a surface
-  // The same solid as a hull, where it is convex: contacts are then the hull's, and a mesh made of a box's twelve
-  // triangles behaves like the box. Null otherwise.
+  // The same solid as a hull, where it is convex: contacts are then the hull's, and a mesh made of a box's
+  // twelve triangles behaves like the box. Null otherwise.
   std::shared_ptr<const ConvexHull> hull;
 };
 

@@ -1,7 +1,7 @@
 // Shapes: small values that share their large data.
 //
-// Frames: capsule, cylinder and cone stand along z, centred; the cone's tip is at +half_length. A plane is the
-// half-space z <= 0 and its normal is +z.
+// Frames: capsule, cylinder and cone stand along z, centred; the cone's tip is at +half_length. A plane is
+// the half-space z <= 0 and its normal is +z.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // A binary tree of boxes that is changed, not rebuilt. A leaf goes where it adds least surface:
-//   cost of making N the sibling = area(N + L) + sum over ancestors A of (area(A + L) - area(A))            (1)
-// found by going down to the cheaper child while its lower bound can still win (Catto, "Dynamic bounding volume
-// hierarchies", GDC 2019). On the way up grandchildren are exchanged with uncles where that shrinks a box (2).
-// Pairs are kept from step to step: a pair can begin only if one of its boxes was re-inserted, and end only likewise,
-// so update() asks the tree for the moved leaves alone, drops the pairs that parted, and merges two sorted lists.
+//   cost of making N the sibling = area(N + L) + sum over ancestors A of (area(A + L) - area(A)) (1)
+// found by going down to the cheaper child while its lower bound can still win (Catto, "Dynamic bounding
+// volume hierarchies", GDC 2019). On the way up grandchildren are exchanged with uncles where that shrinks a
+// box (2). Pairs are kept from step to step: a pair can begin only if one of its boxes was re-inserted, and
+// end only likewise, so update() asks the tree for the moved leaves alone, drops the pairs that parted, and
+// merges two sorted lists.
 #include "karakuri/collision/broadphase.h"
 
 #include <algorithm>
@@ -137,7 +138,8 @@ void Broadphase::rotate(std::int32_t node) {
     const Node& o = nodes_[other];
     if (o.leaf()) continue;
     const float now = area(o.box);
-    const float gain_left = now - area(join(nodes_[child].box, nodes_[o.right].box));   // child takes left's place
+    const float gain_left =
+        now - area(join(nodes_[child].box, nodes_[o.right].box));  // child takes left's place
     const float gain_right = now - area(join(nodes_[child].box, nodes_[o.left].box));
     if (gain_left > best) best = gain_left, swap_child = child, swap_grand = o.left;
     if (gain_right > best) best = gain_right, swap_child = child, swap_grand = o.right;

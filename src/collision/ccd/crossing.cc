@@ -1,10 +1,11 @@
 // Straight trajectories of the corners over one step, t in [0, 1].
-//   vertex-face:  d(t) = n(t) . (p(t) - a(t));    t = d0 / (d0 - d1)                                       (1)
-//   edge-edge:    d(t) = det(b0 - a0, b1 - a1, a0 - a1) / |(b0 - a0) x (b1 - a1)|                          (2)
-//                 its sign turns when the cross product does, so the cross product at the start gives the sign throughout
-// Kuroda 2002, section 5.2. There d is taken as linear in t; bodies that turn bend it, so (1) is the first guess of
-// the false-position method (Illinois variant), which brackets the root. At t_c the point must lie in the prism
-// over the face; the edges' nearest points must lie within them.
+//   vertex-face:  d(t) = n(t) . (p(t) - a(t));    t = d0 / (d0 - d1) (1) edge-edge:    d(t) = det(b0 - a0, b1
+//   - a1, a0 - a1) / |(b0 - a0) x (b1 - a1)|                          (2)
+//                 its sign turns when the cross product does, so the cross product at the start gives the
+//                 sign throughout
+// Kuroda 2002, section 5.2. There d is taken as linear in t; bodies that turn bend it, so (1) is the first
+// guess of the false-position method (Illinois variant), which brackets the root. At t_c the point must lie
+// in the prism over the face; the edges' nearest points must lie within them.
 #include <cmath>
 
 #include "collision/narrowphase/round_pairs.h"
@@ -54,7 +55,8 @@ std::optional<Crossing> vertex_face_crossing(const Vec3& p0, const Vec3& p1, con
   const auto distance = [&](double t) { return face.normal(t).dot(mix(p0, p1, t) - face.corner(0, t)); };
   const double d0 = distance(0), d1 = distance(1);
   if (!(d0 >= 0) || !(d1 < 0)) return std::nullopt;
-  const double size = (face0[1] - face0[0]).norm() + (face0[2] - face0[0]).norm() + std::abs(d0) + std::abs(d1);
+  const double size =
+      (face0[1] - face0[0]).norm() + (face0[2] - face0[0]).norm() + std::abs(d0) + std::abs(d1);
   const double t = bracketed_root(distance, d0, d1, size);
   const Vec3 p = mix(p0, p1, t), n = face.normal(t);
   for (int k = 0; k < 3; ++k) {  // the prism; a hair wider than the face, so that nothing slips between two
@@ -64,8 +66,10 @@ std::optional<Crossing> vertex_face_crossing(const Vec3& p0, const Vec3& p1, con
   return Crossing{t, p, n};
 }
 
-std::optional<Crossing> edge_edge_crossing(const std::array<Vec3, 2>& first0, const std::array<Vec3, 2>& first1,
-                                           const std::array<Vec3, 2>& second0, const std::array<Vec3, 2>& second1) {
+std::optional<Crossing> edge_edge_crossing(const std::array<Vec3, 2>& first0,
+                                           const std::array<Vec3, 2>& first1,
+                                           const std::array<Vec3, 2>& second0,
+                                           const std::array<Vec3, 2>& second1) {
   const auto cross = [&](double t) -> Vec3 {
     return (mix(first0[1], first1[1], t) - mix(first0[0], first1[0], t))
         .cross(mix(second0[1], second1[1], t) - mix(second0[0], second1[0], t));
@@ -73,7 +77,7 @@ std::optional<Crossing> edge_edge_crossing(const std::array<Vec3, 2>& first0, co
   const Vec3 c0 = cross(0);
   const double size2 = (first0[1] - first0[0]).norm() * (second0[1] - second0[0]).norm();
   if (c0.norm() <= 1e-9 * size2) return std::nullopt;  // parallel: their ends meet faces
-  const auto distance = [&](double t) {  // (2)
+  const auto distance = [&](double t) {                // (2)
     Vec3 c = cross(t);
     if (c.dot(c0) < 0) c = -c;
     const double length = c.norm();

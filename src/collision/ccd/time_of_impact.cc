@@ -1,12 +1,12 @@
-// Conservative advancement. At time t the shapes are s apart along n. No point of A approaches any point of B along n
-// faster than
+// Conservative advancement. At time t the shapes are s apart along n. No point of A approaches any point of B
+// along n faster than
 //   u = max(0, (dA - dB) . n + |wA x n| rA + |wB x n| rB)                                                 (1)
 // (d: displacement of the centre, w: rotation vector, r: radius about the centre), so that until
 //   t + (s - target) / u                                                                                 (2)
-// they cannot meet. Mirtich, "Impulse-based dynamic simulation of rigid body systems", Berkeley 1996, section 2.3. (1) uses
-// |w x n| rather than |w|: a point's velocity w x r has the component (w x r) . n = r . (n x w).
-// (1) needs the plane across n to separate the shapes, as it does when both are convex. Parts of a compound are
-// taken one by one; against meshes and heightfields the bound is the speed in any direction,
+// they cannot meet. Mirtich, "Impulse-based dynamic simulation of rigid body systems", Berkeley 1996,
+// section 2.3. (1) uses |w x n| rather than |w|: a point's velocity w x r has the component (w x r) . n = r .
+// (n x w). (1) needs the plane across n to separate the shapes, as it does when both are convex. Parts of a
+// compound are taken one by one; against meshes and heightfields the bound is the speed in any direction,
 //   u = |dA - dB| + |wA| rA + |wB| rB                                                                     (3)
 #include <cmath>
 
@@ -33,7 +33,8 @@ double radius_about_center(const Shape& shape, const Sweep& sweep) {
 }
 
 // Largest speed of approach along n (1), or in any direction (3).
-double approach(const Shape& a, const Sweep& sa, const Shape& b, const Sweep& sb, const Vec3& n, bool directed) {
+double approach(const Shape& a, const Sweep& sa, const Shape& b, const Sweep& sb, const Vec3& n,
+                bool directed) {
   const auto turning = [&](const Shape& shape, const Sweep& s) {
     const double across = directed ? s.rotation.cross(n).norm() : s.rotation.norm();
     return across > 0 ? across * radius_about_center(shape, s) : 0;
@@ -42,15 +43,16 @@ double approach(const Shape& a, const Sweep& sa, const Shape& b, const Sweep& sb
   return (directed ? d.dot(n) : d.norm()) + turning(a, sa) + turning(b, sb);
 }
 
-Impact parts_impact(const Shape& a, const Sweep& sweep_a, const Shape& compound, const Sweep& sweep_b, bool flip,
-                    const ImpactOptions& options, CollisionWorkspace& ws) {
+Impact parts_impact(const Shape& a, const Sweep& sweep_a, const Shape& compound, const Sweep& sweep_b,
+                    bool flip, const ImpactOptions& options, CollisionWorkspace& ws) {
   Impact first;
   for (const Compound::Part& part : compound.as_compound().parts) {
     const Sweep s{sweep_b.start * part.pose, part.pose.inverse_apply(sweep_b.center), sweep_b.displacement,
                   sweep_b.rotation};
     const Impact hit = flip ? time_of_impact(part.shape, s, a, sweep_a, options, ws)
                             : time_of_impact(a, sweep_a, part.shape, s, options, ws);
-    if (first.state == ImpactState::kNone || (hit.state != ImpactState::kNone && hit.t < first.t)) first = hit;
+    if (first.state == ImpactState::kNone || (hit.state != ImpactState::kNone && hit.t < first.t))
+      first = hit;
   }
   return first;
 }

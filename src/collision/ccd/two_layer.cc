@@ -1,8 +1,9 @@
-// Contact in two layers (Kuroda 2002, section 5.3.2): the solid, and inside it the solid shrunk by the allowed
-// penetration w.
-//   vertex v moves inward by m w,  m = argmin sum_f (n_f . m - 1)^2 over the faces at v                     (1)
-// so that every face moves by w where three or fewer directions meet, and by w on average where more do; a share of the
-// least-norm solution keeps flat and straight places (where (1) has many solutions) from sliding along themselves.
+// Contact in two layers (Kuroda 2002, section 5.3.2): the solid, and inside it the solid shrunk by the
+// allowed penetration w.
+//   vertex v moves inward by m w,  m = argmin sum_f (n_f . m - 1)^2 over the faces at v (1)
+// so that every face moves by w where three or fewer directions meet, and by w on average where more do; a
+// share of the least-norm solution keeps flat and straight places (where (1) has many solutions) from sliding
+// along themselves.
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace karakuri {
 
 namespace {
 
-// Least squares of least norm by the eigenvalues of the normal matrix; directions with less than 1e-6 of the largest
-// eigenvalue are no directions.
+// Least squares of least norm by the eigenvalues of the normal matrix; directions with less than 1e-6 of the
+// largest eigenvalue are no directions.
 Vec3 inward_move(const std::vector<Vec3>& normals) {
   Mat3 A = Mat3::Zero();
   Vec3 b = Vec3::Zero();
@@ -48,7 +49,8 @@ struct Moving {
   }
 };
 
-void vertex_against_face(const Moving& a, int va, const Moving& b, int fb, bool flip, std::vector<LayerContact>& out) {
+void vertex_against_face(const Moving& a, int va, const Moving& b, int fb, bool flip,
+                         std::vector<LayerContact>& out) {
   const Triangle& t = b.layers->mesh->faces[fb];
   const auto hit = vertex_face_crossing(a.start(va), a.end(va), {b.start(t[0]), b.start(t[1]), b.start(t[2])},
                                         {b.end(t[0]), b.end(t[1]), b.end(t[2])});
@@ -67,11 +69,13 @@ void edge_against_edge(const Moving& a, int ea, const Moving& b, int eb, std::ve
   if (hit) out.push_back({CrossingKind::kEdgeEdge, ea, eb, *hit});
 }
 
-void find_crossings(const Moving& a, const Moving& b, CollisionWorkspace& ws, std::vector<LayerContact>& out) {
+void find_crossings(const Moving& a, const Moving& b, CollisionWorkspace& ws,
+                    std::vector<LayerContact>& out) {
   out.clear();
   const Mesh &ma = *a.layers->mesh, &mb = *b.layers->mesh;
   auto& w = ws.impl();
-  collision_detail::near_triangles(ma, mb, a.X1.inverse() * b.X1, a.reach() + b.reach(), w.pair_stack, w.found);
+  collision_detail::near_triangles(ma, mb, a.X1.inverse() * b.X1, a.reach() + b.reach(), w.pair_stack,
+                                   w.found);
   for (const auto& [fa, fb] : w.found) {
     for (int k = 0; k < 3; ++k) {
       const int va = ma.faces[fa][k], vb = mb.faces[fb][k], ea = ma.face_edges[fa][k];
@@ -102,7 +106,8 @@ TwoLayerMesh make_two_layer(const Mesh& mesh, double depth) {
       // one normal per direction: a face cut into many triangles counts once
       const Vec3& n = mesh.face_normals[f];
       auto& list = normals[v];
-      if (std::none_of(list.begin(), list.end(), [&](const Vec3& m) { return m.dot(n) > 1 - 1e-9; })) list.push_back(n);
+      if (std::none_of(list.begin(), list.end(), [&](const Vec3& m) { return m.dot(n) > 1 - 1e-9; }))
+        list.push_back(n);
     }
   }
   for (std::size_t v = 0; v < normals.size(); ++v) {
@@ -119,8 +124,8 @@ void find_excess(const TwoLayerMesh& a, const Transform& from_a, const Transform
 
 void find_touch(const TwoLayerMesh& a, const Transform& at_a, const TwoLayerMesh& b, const Transform& at_b,
                 CollisionWorkspace& ws, std::vector<LayerContact>& out) {
-  find_crossings({&a, &a.inner, &a.mesh->vertices, at_a, at_a}, {&b, &b.inner, &b.mesh->vertices, at_b, at_b}, ws,
-                 out);
+  find_crossings({&a, &a.inner, &a.mesh->vertices, at_a, at_a}, {&b, &b.inner, &b.mesh->vertices, at_b, at_b},
+                 ws, out);
 }
 
 }  // namespace karakuri

@@ -72,7 +72,8 @@ class Quiet {
   FILE* stream_;
 };
 
-bool run_qhull(std::span<const Vec3> points, bool triangulate, std::vector<Facet>& facets, std::string& complaint) {
+bool run_qhull(std::span<const Vec3> points, bool triangulate, std::vector<Facet>& facets,
+               std::string& complaint) {
   Quiet quiet;
   std::vector<coordT> coordinates(points.size() * 3);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -120,7 +121,9 @@ void sort_corners(std::span<const Vec3> points, Facet& f) {
 bool link(ConvexHull& h) {
   std::unordered_map<std::uint64_t, int> by_ends;
   const int n = static_cast<int>(h.origin.size());
-  const auto key = [](int a, int b) { return (static_cast<std::uint64_t>(a) << 32) | static_cast<std::uint32_t>(b); };
+  const auto key = [](int a, int b) {
+    return (static_cast<std::uint64_t>(a) << 32) | static_cast<std::uint32_t>(b);
+  };
   for (int e = 0; e < n; ++e) {
     if (!by_ends.emplace(key(h.origin[e], h.origin[h.next(e)]), e).second) return false;
   }
@@ -154,7 +157,8 @@ bool assemble(std::span<const Vec3> points, std::vector<Facet>& facets, ConvexHu
     if (f.corners.size() < 3) return false;
     sort_corners(points, f);
   }
-  std::sort(facets.begin(), facets.end(), [](const Facet& a, const Facet& b) { return a.corners < b.corners; });
+  std::sort(facets.begin(), facets.end(),
+            [](const Facet& a, const Facet& b) { return a.corners < b.corners; });
   for (const Facet& f : facets) {
     for (int c : f.corners) number[c] = 0;
   }
@@ -218,8 +222,9 @@ Result<ConvexHull> make_convex_hull(std::span<const Vec3> points) {
   const double width = flatness(points, &size);
   // thinner than this, the facets' normals would be rounding
   if (!(width > 1e-9 * size)) {
-    return hull_error(fmt::format("the points lie in a plane or on a line (width {:g} m of {:g} m)", width, size),
-                      "give the part a thickness, or use a mesh as a surface");
+    return hull_error(
+        fmt::format("the points lie in a plane or on a line (width {:g} m of {:g} m)", width, size),
+        "give the part a thickness, or use a mesh as a surface");
   }
   std::string complaint;
   ConvexHull hull;

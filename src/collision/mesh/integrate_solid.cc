@@ -20,9 +20,9 @@ Inertia integrate_solid(std::span<const Vec3> vertices, std::span<const Triangle
   for (const Triangle& f : faces) {
     const Vec3 a = vertices[f[0]] - o, b = vertices[f[1]] - o, c = vertices[f[2]] - o, s = a + b + c;
     const double det = a.dot(b.cross(c));
-    volume6 += det;                                                                                        // (1)
-    first += det * s;                                                                                      // (2)
-    second += det * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());      // (3)
+    volume6 += det;                                                                                   // (1)
+    first += det * s;                                                                                 // (2)
+    second += det * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());  // (3)
   }
   const double volume = volume6 / 6;
   if (volume == 0) return {};

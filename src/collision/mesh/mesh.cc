@@ -142,7 +142,8 @@ void orient(Soup& s, MeshReport& r) {
       for (int k = 0; k < 3; ++k) {
         const auto& list = s.sides[side_key(s.faces[f][k], s.faces[f][(k + 1) % 3])];
         if (list.size() != 2) continue;
-        const Side &mine = list[0].face == f ? list[0] : list[1], &other = list[0].face == f ? list[1] : list[0];
+        const Side &mine = list[0].face == f ? list[0] : list[1],
+                   &other = list[0].face == f ? list[1] : list[0];
         const char want = turned[f] ^ (mine.forward == other.forward);
         if (s.component[other.face] < 0) {
           s.component[other.face] = r.components;
@@ -171,7 +172,8 @@ bool odd_crossings(const Soup& s, int component, const Vec3& p) {
   bool odd = false;
   for (std::size_t f = 0; f < s.faces.size(); ++f) {
     if (s.component[f] != component) continue;
-    const Vec3 a = s.vertices[s.faces[f][0]], e1 = s.vertices[s.faces[f][1]] - a, e2 = s.vertices[s.faces[f][2]] - a;
+    const Vec3 a = s.vertices[s.faces[f][0]], e1 = s.vertices[s.faces[f][1]] - a,
+               e2 = s.vertices[s.faces[f][2]] - a;
     const Vec3 h = d.cross(e2), q = (p - a).cross(e1);
     const double det = e1.dot(h);
     if (det == 0) continue;

@@ -32,10 +32,12 @@ std::vector<Diagnostic> to_diagnostics(const MeshReport& r, MeshUse use) {
   tell(all, Severity::kNote, r.unused_vertex, "vertices", "belong to no face and were dropped", "");
   tell(all, Severity::kWarning, r.degenerate_face, "faces", "have no area", "");
   tell(all, Severity::kWarning, r.duplicate_face, "faces", "repeat earlier ones and were dropped", "");
-  tell(all, Severity::kWarning, r.misoriented_face, "faces", "ran against their neighbours and were turned", "");
+  tell(all, Severity::kWarning, r.misoriented_face, "faces", "ran against their neighbours and were turned",
+       "");
   if (r.inside_out > 0) {
     all.push_back({Severity::kWarning, "mesh",
-                   fmt::format("{} of {} parts were inside out and were turned", r.inside_out, r.components), ""});
+                   fmt::format("{} of {} parts were inside out and were turned", r.inside_out, r.components),
+                   ""});
   }
   if (r.components == 0) all.push_back({Severity::kError, "mesh", "has no usable faces", ""});
   const bool counted = r.open_edge.count || r.non_manifold_edge.count || r.components == 0;

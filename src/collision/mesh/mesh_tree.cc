@@ -30,7 +30,7 @@ struct Builder {
     spread.half().maxCoeff(&axis);
     auto* self = const_cast<Builder*>(this);
     const auto middle = std::partition(self->order.begin() + first, self->order.begin() + last,
-                                              [&](int f) { return centers[f][axis] < mean[axis]; });
+                                       [&](int f) { return centers[f][axis] < mean[axis]; });
     const int at = static_cast<int>(middle - self->order.begin());
     // all centres in one place, or a split so lopsided that the tree would grow too deep: halve the list
     const int least = (last - first) / 16;

@@ -1,8 +1,8 @@
-// Nearest point of a triangle, by the regions of its corners and sides (Ericson, Real-Time Collision Detection, 2005,
-// section 5.1.5), and of a mesh, by a search of its tree with the best distance so far as the bound.
-// Inside or outside: the sign of (p - q) . n at the nearest point q, n being the normal of the face, the sum
-// of two normals on an edge, and the sum weighted by angles at a vertex (Baerentzen and Aanaes, IEEE TVCG 11(3),
-// 2005); the plain face normal is wrong at edges and corners.
+// Nearest point of a triangle, by the regions of its corners and sides (Ericson, Real-Time Collision
+// Detection, 2005, section 5.1.5), and of a mesh, by a search of its tree with the best distance so far as
+// the bound. Inside or outside: the sign of (p - q) . n at the nearest point q, n being the normal of the
+// face, the sum of two normals on an edge, and the sum weighted by angles at a vertex (Baerentzen and Aanaes,
+// IEEE TVCG 11(3), 2005); the plain face normal is wrong at edges and corners.
 #include <array>
 
 #include "collision/mesh/triangle.h"

@@ -4,8 +4,8 @@
 //   B's face j:    |R_j . t| - b_j - sum_i |R_ij| a_i                                                    (2)
 //   edges i, j:    (|t . L| - ra - rb) / |L|,  L = e_i x R_j,  |L|^2 = 1 - R_ij^2                        (3)
 // The largest is the separation (when positive a lower bound of the distance, when negative the depth).
-// A face is kept unless an edge pair is better by a clear margin: contacts of a face come as a patch, those of
-// edges as one point, and a body must not rock between the two.
+// A face is kept unless an edge pair is better by a clear margin: contacts of a face come as a patch, those
+// of edges as one point, and a body must not rock between the two.
 #include "collision/narrowphase/box_box.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ bool separate_boxes(const Vec3& a, const Vec3& b, const Transform& X, double lim
   const Vec3& t = X.p;
   const Mat3 Q = R.cwiseAbs();
   const Vec3 tb = R.transpose() * t;
-  const Vec3 sa = t.cwiseAbs() - a - Q * b;                // (1)
+  const Vec3 sa = t.cwiseAbs() - a - Q * b;  // (1)
   int i, j;
   const double face_a = sa.maxCoeff(&i);
   const auto set_face_a = [&] {
@@ -39,9 +39,11 @@ bool separate_boxes(const Vec3& a, const Vec3& b, const Transform& X, double lim
     out.normal[i] = t[i] >= 0 ? 1 : -1;
   };
   if (face_a > limit) return set_face_a(), false;
-  const Vec3 sb = tb.cwiseAbs() - b - Q.transpose() * a;   // (2)
+  const Vec3 sb = tb.cwiseAbs() - b - Q.transpose() * a;  // (2)
   const double face_b = sb.maxCoeff(&j);
-  const auto set_face_b = [&] { out = {BoxAxis::kFaceB, 0, j, face_b, R.col(j) * (tb[j] >= 0 ? 1.0 : -1.0)}; };
+  const auto set_face_b = [&] {
+    out = {BoxAxis::kFaceB, 0, j, face_b, R.col(j) * (tb[j] >= 0 ? 1.0 : -1.0)};
+  };
   if (face_b > limit) return set_face_b(), false;
   const double size = std::min(a.minCoeff(), b.minCoeff());
   const double face = std::max(face_a, face_b);
@@ -63,7 +65,10 @@ bool separate_boxes(const Vec3& a, const Vec3& b, const Transform& X, double lim
     }
   }
   if (ei < 0) {
-    if (face_b > face_a + kPreferA * size) set_face_b(); else set_face_a();
+    if (face_b > face_a + kPreferA * size)
+      set_face_b();
+    else
+      set_face_a();
     return true;
   }
   Vec3 L = Vec3::Unit(ei).cross(R.col(ej)).normalized();

@@ -9,9 +9,9 @@ namespace karakuri::collision_detail {
 enum class BoxAxis : std::uint8_t { kFaceA, kFaceB, kEdges };
 struct BoxSeparation {
   BoxAxis kind = BoxAxis::kFaceA;
-  int i = 0, j = 0;        // face axis, or the edges' axes
-  double separation = 0;   // along the axis
-  Vec3 normal;             // from A to B, in A's frame
+  int i = 0, j = 0;       // face axis, or the edges' axes
+  double separation = 0;  // along the axis
+  Vec3 normal;            // from A to B, in A's frame
 };
 
 /// The axis to use for contacts: faces are preferred to edges, and A's to B's, when about as good. False as

@@ -1,4 +1,5 @@
-// Distances of any two shapes: closed forms and GJK for convex pairs, branch and bound over trees for the rest.
+// Distances of any two shapes: closed forms and GJK for convex pairs, branch and bound over trees for the
+// rest.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -121,10 +122,12 @@ bool inside(const Shape& b, const Vec3& p) {
   if (b.kind() == ShapeKind::kMesh) return contains(b.as_mesh(), p);
   const Heightfield& f = b.as_heightfield();
   int i0, i1, j0, j1;
-  if (!cells_under(f, {Vec3(p.x(), p.y(), f.bounds.lo.z()), Vec3(p.x(), p.y(), f.bounds.hi.z())}, &i0, &i1, &j0, &j1))
+  if (!cells_under(f, {Vec3(p.x(), p.y(), f.bounds.lo.z()), Vec3(p.x(), p.y(), f.bounds.hi.z())}, &i0, &i1,
+                   &j0, &j1))
     return false;
   const double u = (p.x() - f.x0) / f.dx - i0, v = (p.y() - f.y0) / f.dy - j0;
-  const Vec3 a = f.vertex(i0, j0), c = f.vertex(i0 + 1, j0 + 1), o = v > u ? f.vertex(i0, j0 + 1) : f.vertex(i0 + 1, j0);
+  const Vec3 a = f.vertex(i0, j0), c = f.vertex(i0 + 1, j0 + 1),
+             o = v > u ? f.vertex(i0, j0 + 1) : f.vertex(i0 + 1, j0);
   const Vec3 n = v > u ? (c - a).cross(o - a) : (o - a).cross(c - a);
   return n.dot(p - a) < 0;
 }
@@ -135,7 +138,10 @@ bool convex_surface(const Shape& a, const Transform& X_WA, const Shape& b, const
   Search s{&convex, X_WB.inverse() * X_WA, {}, {}, &ws.impl()};
   s.box = convex_box(convex, s.X);
   s.best.separation = kInf;
-  if (b.kind() == ShapeKind::kMesh) search_mesh(b.as_mesh(), s); else search_field(b.as_heightfield(), s);
+  if (b.kind() == ShapeKind::kMesh)
+    search_mesh(b.as_mesh(), s);
+  else
+    search_field(b.as_heightfield(), s);
   if (s.best.separation <= 0 || inside(b, s.X * convex.center)) {
     if (deepest_contact(a, X_WA, b, X_WB, ws, out)) return true;
   }
@@ -173,10 +179,12 @@ void search_pair(MeshSearch& s, CollisionWorkspace::Impl& ws) {
       if (d.separation < s.best.separation) s.best = d;
       continue;
     }
-    const bool split_a = nb[j].leaf() || (!na[i].leaf() && (na[i].hi - na[i].lo).sum() >= (nb[j].hi - nb[j].lo).sum());
+    const bool split_a =
+        nb[j].leaf() || (!na[i].leaf() && (na[i].hi - na[i].lo).sum() >= (nb[j].hi - nb[j].lo).sum());
     std::pair<int, int> near{split_a ? i + 1 : i, split_a ? j : j + 1};
     std::pair<int, int> far{split_a ? na[i].right : i, split_a ? j : nb[j].right};
-    if (node_bound(na[near.first], nb[near.second], s.X_AB) > node_bound(na[far.first], nb[far.second], s.X_AB)) {
+    if (node_bound(na[near.first], nb[near.second], s.X_AB) >
+        node_bound(na[far.first], nb[far.second], s.X_AB)) {
       std::swap(near, far);
     }
     stack.push_back(far), stack.push_back(near);
@@ -188,8 +196,8 @@ bool mesh_mesh(const Shape& a, const Transform& X_WA, const Shape& b, const Tran
   MeshSearch s{&a.as_mesh(), &b.as_mesh(), X_WA.inverse() * X_WB, {}};
   s.best.separation = kInf;
   search_pair(s, ws.impl());
-  const bool swallowed = contains(*s.a, s.X_AB * s.b->vertices[0]) ||
-                         contains(*s.b, s.X_AB.inverse_apply(s.a->vertices[0]));
+  const bool swallowed =
+      contains(*s.a, s.X_AB * s.b->vertices[0]) || contains(*s.b, s.X_AB.inverse_apply(s.a->vertices[0]));
   if ((s.best.separation <= 0 || swallowed) && deepest_contact(a, X_WA, b, X_WB, ws, out)) return true;
   to_world(s.best, X_WA, out);
   return true;
@@ -230,7 +238,8 @@ bool closest_points(const Shape& a, const Transform& X_WA, const Shape& b, const
   }
 }
 
-bool overlap(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB, CollisionWorkspace& ws) {
+bool overlap(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
+             CollisionWorkspace& ws) {
   if (has_convex_view(a) && has_convex_view(b)) {
     const ConvexView va = convex_view(a), vb = convex_view(b);
     const double radii = va.radius + vb.radius;

@@ -32,7 +32,8 @@ void drop_inner(Patch& patch) {
     for (int j = 0; j < patch.count && !inner; ++j) {
       for (int k = j + 1; k < patch.count && !inner; ++k) {
         if (i == j || i == k) continue;
-        const Vec3 e = patch.points[k].position - patch.points[j].position, r = p.position - patch.points[j].position;
+        const Vec3 e = patch.points[k].position - patch.points[j].position,
+                   r = p.position - patch.points[j].position;
         const double u = e.squaredNorm() > 0 ? r.dot(e) / e.squaredNorm() : -1, length = e.norm();
         if (u <= 0 || u >= 1 || (r - u * e).norm() > 1e-6 * length) continue;
         const double between = (1 - u) * patch.points[j].separation + u * patch.points[k].separation;

@@ -26,8 +26,8 @@ void flip_from(std::size_t first, std::vector<Manifold>& out) {
   }
 }
 
-void collide_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB, double margin,
-                    CollisionWorkspace::Impl& ws, std::vector<Manifold>& out, PairHint* hint) {
+void collide_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
+                    double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out, PairHint* hint) {
   const ConvexView va = convex_view(a), vb = convex_view(b);
   const ConvexPair pair{&va, &vb, X_WA.inverse() * X_WB};
   Patch patch;
@@ -52,7 +52,8 @@ void collide_convex_plane(const Shape& a, const Transform& X_WA, const Transform
   for (int i = 0; i < face.count; ++i) {
     const double s = face.v[i].z() - c.radius;
     reached = std::min(reached, s);
-    if (s <= margin) patch.add({Vec3(face.v[i].x(), face.v[i].y(), 0.5 * s), s, face.vertex[i], feature::kFace});
+    if (s <= margin)
+      patch.add({Vec3(face.v[i].x(), face.v[i].y(), 0.5 * s), s, face.vertex[i], feature::kFace});
   }
   // a large face that leans may hide a deeper corner of its neighbour
   if (reached > least + 1e-6 * c.extent) {
@@ -78,7 +79,9 @@ void collide_parts(const Shape& a, const Transform& X_WA, const Shape& compound,
 }
 
 // The order in which the table below expects its pairs; a convex mesh counts as a hull.
-int rank(const Shape& s) { return static_cast<int>(has_convex_view(s) ? std::min(s.kind(), ShapeKind::kHull) : s.kind()); }
+int rank(const Shape& s) {
+  return static_cast<int>(has_convex_view(s) ? std::min(s.kind(), ShapeKind::kHull) : s.kind());
+}
 
 // @pre rank(a) <= rank(b)
 void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
@@ -111,7 +114,8 @@ void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, cons
 }  // namespace
 
 void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
-             const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out, PairHint* hint) {
+             const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
+             PairHint* hint) {
   if (rank(a) <= rank(b)) return collide_ordered(a, X_WA, b, X_WB, options, ws, out, hint);
   const std::size_t first = out.size();
   PairHint turned;

@@ -9,7 +9,8 @@ namespace {
 using Lane = double __attribute__((vector_size(32)));
 using LaneIndex = long long __attribute__((vector_size(32)));
 
-// Four vertices at a time. The lowest index wins among equals, so that the answer does not depend on the width.
+// Four vertices at a time. The lowest index wins among equals, so that the answer does not depend on the
+// width.
 int argmax_dot(const ConvexView& c, const Vec3& d) {
   const Lane dx = {d.x(), d.x(), d.x(), d.x()}, dy = {d.y(), d.y(), d.y(), d.y()},
              dz = {d.z(), d.z(), d.z(), d.z()};
@@ -78,9 +79,7 @@ ConvexView convex_view(const Shape& shape) {
   c.extent = c.size.minCoeff();
   switch (shape.kind()) {
     case ShapeKind::kSphere: c.core = CoreKind::kPoint, c.radius = c.size.x(); break;
-    case ShapeKind::kCapsule:
-      c.core = CoreKind::kSegment, c.radius = c.size.x(), c.extent = c.radius;
-      break;
+    case ShapeKind::kCapsule: c.core = CoreKind::kSegment, c.radius = c.size.x(), c.extent = c.radius; break;
     case ShapeKind::kBox: c.core = CoreKind::kBox; break;
     case ShapeKind::kCylinder: c.core = CoreKind::kCylinder; break;
     case ShapeKind::kCone:

@@ -14,12 +14,12 @@ enum class CoreKind : std::uint8_t { kPoint, kSegment, kBox, kCylinder, kCone, k
 struct ConvexView {
   CoreKind core = CoreKind::kPoint;
   double radius = 0;
-  Vec3 size = Vec3::Zero();                                // as in Shape
-  const double *x = nullptr, *y = nullptr, *z = nullptr;   // kPoints: padded to a multiple of four
+  Vec3 size = Vec3::Zero();                               // as in Shape
+  const double *x = nullptr, *y = nullptr, *z = nullptr;  // kPoints: padded to a multiple of four
   int count = 0;
-  const ConvexHull* hull = nullptr;                        // kPoints of a hull; null for a triangle
-  double extent = 0;                                       // smallest half width: the scale of tolerances [m]
-  Vec3 center = Vec3::Zero();                              // some inner point
+  const ConvexHull* hull = nullptr;  // kPoints of a hull; null for a triangle
+  double extent = 0;                 // smallest half width: the scale of tolerances [m]
+  Vec3 center = Vec3::Zero();        // some inner point
 
   bool polyhedral() const { return core == CoreKind::kBox || core == CoreKind::kPoints; }
 };
@@ -53,8 +53,9 @@ inline SupportPoint support(const ConvexView& c, const Vec3& d) {
     case CoreKind::kSegment: return {Vec3(0, 0, d.z() >= 0 ? c.size.z() : -c.size.z()), d.z() >= 0};
     case CoreKind::kBox: {
       const int sx = d.x() >= 0, sy = d.y() >= 0, sz = d.z() >= 0;
-      return {Vec3(sx ? c.size.x() : -c.size.x(), sy ? c.size.y() : -c.size.y(), sz ? c.size.z() : -c.size.z()),
-              sx | sy << 1 | sz << 2};
+      return {
+          Vec3(sx ? c.size.x() : -c.size.x(), sy ? c.size.y() : -c.size.y(), sz ? c.size.z() : -c.size.z()),
+          sx | sy << 1 | sz << 2};
     }
     case CoreKind::kPoints: return support_points(c, d);
     default: return support_round(c, d);

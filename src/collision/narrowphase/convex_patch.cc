@@ -1,12 +1,12 @@
 // Contacts of two convex shapes A, B from the direction of least separation.
 //   n: direction of least separation s, from closed form, GJK or EPA                                    (1)
-//   s(m) = -h(m), h(m) = max_A m.a - min_B m.b: separation along any other direction m                     (2)
-//   a face normal m of A or B replaces n when s(m) is as good as s up to a small margin                   (3)
-//   patch = supporting face of A along n, clipped with that of B along -n                                (4)
-// (3) turns the nearly-right normals of (1) into exact ones, so that flush faces give the same normal from step to
-// step. Where no face is perpendicular to n, edges in parallel give a line (two points) and the rest one point.
-// Among the axes of two polyhedra, n of (1) is the one that a search over all faces and edge pairs would find:
-// the nearest face of A - B is a face of A, of B, or an edge of A against an edge of B.
+//   s(m) = -h(m), h(m) = max_A m.a - min_B m.b: separation along any other direction m (2) a face normal m of
+//   A or B replaces n when s(m) is as good as s up to a small margin                   (3) patch = supporting
+//   face of A along n, clipped with that of B along -n                                (4)
+// (3) turns the nearly-right normals of (1) into exact ones, so that flush faces give the same normal from
+// step to step. Where no face is perpendicular to n, edges in parallel give a line (two points) and the rest
+// one point. Among the axes of two polyhedra, n of (1) is the one that a search over all faces and edge pairs
+// would find: the nearest face of A - B is a face of A, of B, or an edge of A against an edge of B.
 #include "collision/narrowphase/convex_patch.h"
 
 #include <cmath>
@@ -47,8 +47,7 @@ std::uint32_t name_at(const FacePolygon& f, const Vec3& p, double tolerance) {
 void add_witness(const ConvexPair& pair, const ConvexDistance& d, const FacePolygon& a, const FacePolygon& b,
                  Patch& patch) {
   const double tolerance = 1e-6 * extent_of(pair);
-  patch.add({0.5 * (d.on_a + d.on_b), d.separation,
-             name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
+  patch.add({0.5 * (d.on_a + d.on_b), d.separation, name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
              name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)});
 }
 

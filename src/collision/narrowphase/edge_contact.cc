@@ -5,11 +5,12 @@
 //   q_i false:  n_i would push through e_i's own solid. Of the faces next to e_i the one with the larger dot
 //               with n_i pushes instead (between equals, the shallower), on the other edge's nearest point:
 //               p_f = p_j - (m . p_j - d) m,  m . x = d being that face                                 (4)
-//   both false: s_i: p_i is within sigma of an end of the other edge. Both: the end's normal decides for one of
+//   both false: s_i: p_i is within sigma of an end of the other edge. Both: the end's normal decides for one
+//   of
 //               the two contacts (4); one: that one; none: both contacts.                              (5)
-// Kuroda, "Real-time interactive simulation of changing contact states with friction and articulated structures",
-// Chuo University 2002 (in Japanese), equations 5.4-5.8. There (4) projects the failing edge's own point on its own
-// face, which has length zero; the other edge's point is meant.
+// Kuroda, "Real-time interactive simulation of changing contact states with friction and articulated
+// structures", Chuo University 2002 (in Japanese), equations 5.4-5.8. There (4) projects the failing edge's
+// own point on its own face, which has length zero; the other edge's point is meant.
 #include "karakuri/collision/edge_contact.h"
 
 #include <cmath>
@@ -53,7 +54,8 @@ int edge_edge_contacts(const SolidEdge& e0, const SolidEdge& e1, double sigma, E
     out[0] = {p0, p1, n, true};  // (3)
     return 1;
   }
-  const EdgeContact by_first = face_contact(e0, n, p1), by_second = reversed(face_contact(e1, -n, p0));  // (4)
+  const EdgeContact by_first = face_contact(e0, n, p1),
+                    by_second = reversed(face_contact(e1, -n, p0));  // (4)
   if (q1) return out[0] = by_first, 1;
   if (q0) return out[0] = by_second, 1;
   const bool a1 = (p0 - e1.a).norm() <= sigma, b1 = (p0 - e1.b).norm() <= sigma;  // (5)

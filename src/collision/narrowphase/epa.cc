@@ -1,7 +1,7 @@
 // The origin lies inside A - B; the nearest point of its boundary gives depth and normal.
-//   P_k: a polytope inside A - B around the origin, f: its face nearest to the origin, with normal n, distance d  (1)
-//   w = support_{A-B}(n):   d <= depth <= n . w                                                             (2)
-//   stop when n . w - d <= tolerance, else P_{k+1} = hull(P_k, w)                                            (3)
+//   P_k: a polytope inside A - B around the origin, f: its face nearest to the origin, with normal n,
+//   distance d  (1) w = support_{A-B}(n):   d <= depth <= n . w (2) stop when n . w - d <= tolerance, else
+//   P_{k+1} = hull(P_k, w)                                            (3)
 // Van den Bergen, "Proximity queries and penetration depth computation on 3D game objects", GDC 2001.
 // Every n . w met is an upper bound that a motion along its n really achieves, so the least one is returned:
 // the answer is safe even when the loop is cut short.
@@ -98,7 +98,8 @@ bool start(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& e) {
   if (e.vertex_count == 4 && std::abs(volume()) <= 1e-12 * std::pow(overlap.scale, 3)) e.vertex_count = 3;
   if (e.vertex_count >= 3) {
     const Vec3 ab = e.vertices[1].w - e.vertices[0].w, ac = e.vertices[2].w - e.vertices[0].w;
-    if (e.vertex_count == 3 && ab.cross(ac).norm() <= 1e-10 * overlap.scale * overlap.scale) e.vertex_count = 2;
+    if (e.vertex_count == 3 && ab.cross(ac).norm() <= 1e-10 * overlap.scale * overlap.scale)
+      e.vertex_count = 2;
   }
   if (e.vertex_count == 2 && (e.vertices[1].w - e.vertices[0].w).norm() <= 1e-10 * overlap.scale)
     e.vertex_count = 1;
@@ -122,9 +123,7 @@ int nearest_face(const EpaBuffer& e) {
 // (3): removes the faces that see vertex `w`, starting from `from`, and closes the hole with a fan.
 bool expand(EpaBuffer& e, int from, int w) {
   const Vec3 p = e.vertices[w].w;
-  const auto sees = [&](int f) {
-    return e.faces[f].n.dot(p - e.vertices[e.faces[f].v[0]].w) > 0;
-  };
+  const auto sees = [&](int f) { return e.faces[f].n.dot(p - e.vertices[e.faces[f].v[0]].w) > 0; };
   int stack_size = 0, horizon_size = 0, gone_size = 0;
   std::array<int, EpaBuffer::kMaxFaces> gone;
   std::array<bool, EpaBuffer::kMaxFaces> dead;
@@ -176,7 +175,7 @@ bool expand(EpaBuffer& e, int from, int w) {
 
 void set_witness(const EpaBuffer& e, int f, ConvexDistance& out) {
   const EpaFace& face = e.faces[f];
-  const DifferenceVertex *v[3] = {&e.vertices[face.v[0]], &e.vertices[face.v[1]], &e.vertices[face.v[2]]};
+  const DifferenceVertex* v[3] = {&e.vertices[face.v[0]], &e.vertices[face.v[1]], &e.vertices[face.v[2]]};
   const Vec3 foot = face.n * e.distance[f];
   const auto area = [&](int i, int j) { return (v[i]->w - foot).cross(v[j]->w - foot).dot(face.n); };
   double w[3] = {std::max(0.0, area(1, 2)), std::max(0.0, area(2, 0)), std::max(0.0, area(0, 1))};
@@ -205,13 +204,14 @@ ConvexDistance flat(const GjkResult& overlap, const EpaBuffer& e) {
 
 bool smooth(const ConvexView& c) { return !c.polyhedral() && c.core > CoreKind::kSegment; }
 
-// Curved shapes with a whole family of nearest points (a point on the axis of a cylinder) exhaust the polytope before
-// it is fine enough, and shapes that all but touch leave GJK no difference vector to take the normal from. Then
-// h(n) = n . w(n), minus the separation along n, is followed downhill on the unit sphere:
-//   gradient of h along the sphere: g = w - (n . w) n                                                         (4)
+// Curved shapes with a whole family of nearest points (a point on the axis of a cylinder) exhaust the
+// polytope before it is fine enough, and shapes that all but touch leave GJK no difference vector to take the
+// normal from. Then h(n) = n . w(n), minus the separation along n, is followed downhill on the unit sphere:
+//   gradient of h along the sphere: g = w - (n . w) n (4)
 // h has kinks (a cylinder's side, a box's face), across which plain descent would zigzag. A step of twice the
-// accepted length lies beyond the kink; the shortest combination of the gradients on both sides points along it:
-//   g'' = l g + (1 - l) g',  l = clamp(g' . (g' - g) / |g' - g|^2)                                             (5)
+// accepted length lies beyond the kink; the shortest combination of the gradients on both sides points along
+// it:
+//   g'' = l g + (1 - l) g',  l = clamp(g' . (g' - g) / |g' - g|^2) (5)
 struct Descent {
   const ConvexPair& pair;
   Vec3 n;
@@ -259,6 +259,26 @@ void descend(const ConvexPair& pair, double angle, ConvexDistance& out, double* 
   *depth = d.h;
 }
 
+// The valley of the best face need not be the deepest: the faces next in line are tried too.
+void descend_from_all(const ConvexPair& pair, EpaBuffer& e, ConvexDistance& out, double* depth) {
+  descend(pair, 0.1, out, depth);
+  for (int k = 0; k < 8; ++k) {
+    const int f = nearest_face(e);
+    if (f < 0 || e.distance[f] >= *depth) return;
+    e.distance[f] = kInf;
+    ConvexDistance other;
+    other.normal = e.faces[f].n;
+    const DifferenceVertex w = difference_support(pair, other.normal);
+    other.on_a = w.a, other.on_b = w.b;
+    double h = w.w.dot(other.normal);
+    descend(pair, 0.1, other, &h);
+    if (h < *depth) {
+      *depth = h;
+      out.normal = other.normal, out.on_a = other.on_a, out.on_b = other.on_b;
+    }
+  }
+}
+
 }  // namespace
 
 ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& e) {
@@ -288,7 +308,7 @@ ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& 
     }
     if (upper - lower <= tolerance) break;
     if (e.vertex_count == EpaBuffer::kMaxVertices) {
-      if (smooth(*pair.a) || smooth(*pair.b)) descend(pair, 0.1, out, &upper);
+      if (smooth(*pair.a) || smooth(*pair.b)) descend_from_all(pair, e, out, &upper);
       break;
     }
     bool known = false;
@@ -312,7 +332,11 @@ ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const 
     out.iterations = g.iterations;
     out.separation = g.distance;
     out.normal = -g.nearest.normalized();
-    if (g.state == GjkState::kApart) out.on_a = g.on_a(), out.on_b = g.on_b();
+    if (g.state == GjkState::kApart) {
+      // the weights of a nearly flat simplex lose digits across the normal; the difference itself has them
+      const Vec3 middle = 0.5 * (g.on_a() + g.on_b());
+      out.on_a = middle + 0.5 * g.nearest, out.on_b = middle - 0.5 * g.nearest;
+    }
     if (g.distance < 1e-4 * g.scale && (smooth(*pair.a) || smooth(*pair.b))) {
       double h = difference_support(pair, out.normal).w.dot(out.normal);
       ConvexDistance better = out;

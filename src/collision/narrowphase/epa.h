@@ -20,7 +20,7 @@ struct EpaBuffer {
   std::array<EpaFace, kMaxFaces> faces;
   std::array<double, kMaxFaces> distance;  // of the face's plane from the origin; infinite when gone or flat
   std::array<int, kMaxFaces> stack, free;
-  std::array<int, kMaxVertices> starts;    // new face whose horizon side starts at this vertex
+  std::array<int, kMaxVertices> starts;               // new face whose horizon side starts at this vertex
   std::array<std::array<int, 2>, kMaxFaces> horizon;  // face that stays, its side
   int vertex_count = 0, face_count = 0, free_count = 0;
 };

@@ -4,11 +4,11 @@
 //   |v_k|^2 - v_k . w_k <= eps |v_k|^2  =>  |v_k| is the distance up to eps/2 relative           (3)
 //   v_k . w_k / |v_k| is a lower bound of the distance                                          (4)
 //   W_{k+1} = the vertices of the smallest face of W_k + w_k that holds v_{k+1}                  (5)
-// Gilbert, Johnson, Keerthi, IEEE J. Robotics and Automation 4(2), 1988; (3), (4): van den Bergen, J. Graphics
-// Tools 4(2), 1999. (1) is solved by the regions of segment and triangle; for a tetrahedron every face that
-// has the origin on its outer side is tried and the nearest answer kept: when rounding makes two regions
-// claim the origin, or none, the smallest distance is still the right one. Johnson's determinants lose
-// this on flat simplices.
+// Gilbert, Johnson, Keerthi, IEEE J. Robotics and Automation 4(2), 1988; (3), (4): van den Bergen, J.
+// Graphics Tools 4(2), 1999. (1) is solved by the regions of segment and triangle; for a tetrahedron every
+// face that has the origin on its outer side is tried and the nearest answer kept: when rounding makes two
+// regions claim the origin, or none, the smallest distance is still the right one. Johnson's determinants
+// lose this on flat simplices.
 #include "collision/narrowphase/gjk.h"
 
 #include <cmath>
@@ -18,8 +18,8 @@ namespace karakuri::collision_detail {
 namespace {
 
 constexpr int kMaxIterations = 200;
-constexpr double kRelative = 1e-11;   // (3)
-constexpr double kTouching = 1e-13;   // of the scale: below, the distance is rounding
+constexpr double kRelative = 1e-11;  // (3)
+constexpr double kTouching = 1e-13;  // of the scale: below, the distance is rounding
 
 struct Nearest {
   double weight[4];

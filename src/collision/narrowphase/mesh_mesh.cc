@@ -1,16 +1,16 @@
 // Two meshes: every vertex against the other's surface, every bulging edge against the other's.
 //
-// The trees are walked together: both inner -> the children of the larger, leaf against inner -> the children, after a
-// filter (Kuroda 2002, section 7.3): the leaf's triangle lies within slabs d_min <= n.x <= d_max along k
-// directions n, and a box with corners P' (least along n) and Q' (most along n) is kept iff
+// The trees are walked together: both inner -> the children of the larger, leaf against inner -> the
+// children, after a filter (Kuroda 2002, section 7.3): the leaf's triangle lies within slabs d_min <= n.x <=
+// d_max along k directions n, and a box with corners P' (least along n) and Q' (most along n) is kept iff
 //   n . P' <= d_max  and  n . Q' >= d_min   for all k                                                  (1)
 // Here k = 4: the triangle's normal and the in-plane normals of its sides.
-// A vertex inside the other solid leaves it through its nearest face; so the contact never points along a seam.
-// A penetrating edge contact counts only if no surface is much nearer than the contact says                  (2)
-// which rejects pairs of edges that overlap sideways while the solids overlap a little from above. Much: five times, since
-// the faces beside an edge are nearer than the edge itself.
-// Where an edge's faces do not allow the direction between the edges, the vertices do the work; the springs that
-// edge_edge_contacts offers there have no length, and would be phantoms among rigid contacts.
+// A vertex inside the other solid leaves it through its nearest face; so the contact never points along a
+// seam. A penetrating edge contact counts only if no surface is much nearer than the contact says (2) which
+// rejects pairs of edges that overlap sideways while the solids overlap a little from above. Much: five
+// times, since the faces beside an edge are nearer than the edge itself. Where an edge's faces do not allow
+// the direction between the edges, the vertices do the work; the springs that edge_edge_contacts offers there
+// have no length, and would be phantoms among rigid contacts.
 #include "collision/narrowphase/mesh_mesh.h"
 
 #include <cmath>
@@ -94,7 +94,8 @@ std::uint32_t feature_of(const Mesh& m, const MeshPoint& at) {
   return feature::kFace | static_cast<std::uint32_t>(at.face);
 }
 
-// Vertices of `m` near solid `s`; X: pose of m in the frame of s. Normals point out of s, or into it when flipped.
+// Vertices of `m` near solid `s`; X: pose of m in the frame of s. Normals point out of s, or into it when
+// flipped.
 void vertex_contacts(const Mesh& s, const Mesh& m, const Transform& X, const Transform& X_AS, bool flip,
                      double margin, std::vector<char>& seen, CollisionWorkspace::Impl& ws) {
   seen.assign(m.vertices.size(), 0);
@@ -114,17 +115,17 @@ void vertex_contacts(const Mesh& s, const Mesh& m, const Transform& X, const Tra
       if ((X.R * m.vertex_normals[v]).dot(n) > 0) continue;  // the back of m
       const Vec3 middle = X_AS * Vec3(0.5 * (p + at.point)), n_A = X_AS.R * n;
       const std::uint32_t on_s = feature_of(s, at), on_m = feature::kVertex | static_cast<std::uint32_t>(v);
-      add_to_clusters(flip ? Vec3(-n_A) : n_A,
-                      {middle, separation, flip ? on_m : on_s, flip ? on_s : on_m}, ws);
+      add_to_clusters(flip ? Vec3(-n_A) : n_A, {middle, separation, flip ? on_m : on_s, flip ? on_s : on_m},
+                      ws);
     }
   });
 }
 
 SolidEdge solid_edge(const Mesh& m, int e, const Transform& X) {
   const MeshEdge& edge = m.edges[e];
-  return {X * m.vertices[edge.v[0]],           X * m.vertices[edge.v[1]],
-          X.R * m.face_normals[edge.f[0]],     X.R * m.face_normals[edge.f[1]],
-          X.R * m.vertex_normals[edge.v[0]],   X.R * m.vertex_normals[edge.v[1]]};
+  return {X * m.vertices[edge.v[0]],         X * m.vertices[edge.v[1]],
+          X.R * m.face_normals[edge.f[0]],   X.R * m.face_normals[edge.f[1]],
+          X.R * m.vertex_normals[edge.v[0]], X.R * m.vertex_normals[edge.v[1]]};
 }
 
 bool bulges(const Mesh& m, int e) { return m.edges[e].f[1] >= 0 && m.edges[e].bend > 1e-3; }
@@ -154,9 +155,11 @@ void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double m
           const double s = c[k].separation();
           if (!c[k].by_edges || s > margin || s < -reach || !is_least(a, b, X_AB, c[k], tolerance)) continue;
           if ((c[k].on_first - c[k].on_second).norm() > reach) continue;
-          add_to_clusters(c[k].normal, {0.5 * (c[k].on_first + c[k].on_second), s,
-                                        feature::kEdge | static_cast<std::uint32_t>(ea),
-                                        feature::kEdge | static_cast<std::uint32_t>(eb)}, ws);
+          add_to_clusters(
+              c[k].normal,
+              {0.5 * (c[k].on_first + c[k].on_second), s, feature::kEdge | static_cast<std::uint32_t>(ea),
+               feature::kEdge | static_cast<std::uint32_t>(eb)},
+              ws);
         }
       }
     }
@@ -165,8 +168,8 @@ void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double m
 
 }  // namespace
 
-void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB, double margin,
-                       CollisionWorkspace::Impl& ws, std::vector<Manifold>& out) {
+void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB,
+                       double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out) {
   const Transform X_AB = X_WA.inverse() * X_WB, X_BA = X_AB.inverse();
   if (!a.bounds.grown(margin).overlaps(b.bounds.transformed(X_AB))) return;
   clear_clusters(ws);
@@ -190,7 +193,9 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
     const Vec3 p = X * mesh.vertices[v];
     int i0, i1, j0, j1;
     if (!cells_under(field, {p, p}, &i0, &i1, &j0, &j1)) {
-      if (p.z() > field.bounds.hi.z() + margin || !cells_under(field, {Vec3(p.x(), p.y(), field.bounds.lo.z()), p}, &i0, &i1, &j0, &j1)) continue;
+      if (p.z() > field.bounds.hi.z() + margin ||
+          !cells_under(field, {Vec3(p.x(), p.y(), field.bounds.lo.z()), p}, &i0, &i1, &j0, &j1))
+        continue;
     }
     const double u = (p.x() - field.x0) / field.dx - i0, w = (p.y() - field.y0) / field.dy - j0;
     const bool upper = w > u;
@@ -200,8 +205,10 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
     const double separation = n.dot(p - a);
     if (separation > margin || (X.R * mesh.vertex_normals[v]).dot(n) > 0) continue;
     const auto face = static_cast<std::uint32_t>(2 * (j0 * field.cell_columns() + i0) + upper);
-    add_to_clusters(n, {p - 0.5 * separation * n, separation, feature::kFace | face,
-                        feature::kVertex | static_cast<std::uint32_t>(v)}, ws);
+    add_to_clusters(n,
+                    {p - 0.5 * separation * n, separation, feature::kFace | face,
+                     feature::kVertex | static_cast<std::uint32_t>(v)},
+                    ws);
   }
   const Aabb box = mesh.bounds.transformed(X).grown(margin);
   int i0, i1, j0, j1;
@@ -213,8 +220,11 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
         const MeshPoint at = nearest_point(mesh, q);
         if (!at.inside) continue;
         const Vec3 n = -(X.R * mesh.face_normals[at.face]);
-        add_to_clusters(n, {p - 0.5 * at.distance * n, -at.distance,
-                            feature::kVertex | static_cast<std::uint32_t>(j * field.columns + i), feature_of(mesh, at)}, ws);
+        add_to_clusters(
+            n,
+            {p - 0.5 * at.distance * n, -at.distance,
+             feature::kVertex | static_cast<std::uint32_t>(j * field.columns + i), feature_of(mesh, at)},
+            ws);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Sutherland and Hodgman's clipping (Comm. ACM 17(1), 1974) in coordinates (s, t, h) of the reference face: s, t
-// in its plane, h above it.
+// Sutherland and Hodgman's clipping (Comm. ACM 17(1), 1974) in coordinates (s, t, h) of the reference face:
+// s, t in its plane, h above it.
 //   side i of the reference:   m_i . (s, t) <= c_i                                            (1)
 //   separation of a point      h - (radii)                                                    (2)
 // Every corner of the result is named by what makes it:
@@ -16,11 +16,11 @@ namespace karakuri::collision_detail {
 
 namespace {
 
-// A face counts as perpendicular to the normal within acos(1 - 1e-6) = 1.4 mrad: distances of curved shapes are
-// known to 1e-9 relative, which leaves about 1e-4 rad in the normal.
+// A face counts as perpendicular to the normal within acos(1 - 1e-6) = 1.4 mrad: distances of curved shapes
+// are known to 1e-9 relative, which leaves about 1e-4 rad in the normal.
 constexpr double kAligned = 1 - 1e-6;
-// Points this far outside a side, relative to the face, still count as inside, so that equal faces laid flush keep
-// their corners whatever the rounding says.
+// Points this far outside a side, relative to the face, still count as inside, so that equal faces laid flush
+// keep their corners whatever the rounding says.
 constexpr double kSnap = 1e-5;
 
 struct ClipVertex {
@@ -47,8 +47,8 @@ std::uint32_t corner_name(const FacePolygon& ref, int i, int j) {
   return ref.edge[i];
 }
 
-ClipVertex crossing(const ClipVertex& from, const ClipVertex& to, double d0, double d1, const FacePolygon& ref,
-                    int side, const FacePolygon& inc) {
+ClipVertex crossing(const ClipVertex& from, const ClipVertex& to, double d0, double d1,
+                    const FacePolygon& ref, int side, const FacePolygon& inc) {
   const double u = d0 / (d0 - d1);
   ClipVertex v;
   v.s = from.s + u * (to.s - from.s);
@@ -106,7 +106,8 @@ struct Frame {
 
 int make_sides(const FacePolygon& ref, const Frame& f, Side* sides, double* size) {
   if (ref.rectangle) {
-    sides[0] = {0, -1, 0}, sides[1] = {1, 0, ref.side[0]}, sides[2] = {0, 1, ref.side[1]}, sides[3] = {-1, 0, 0};
+    sides[0] = {0, -1, 0}, sides[1] = {1, 0, ref.side[0]}, sides[2] = {0, 1, ref.side[1]},
+    sides[3] = {-1, 0, 0};
     *size = std::max(ref.side[0], ref.side[1]);
     return 4;
   }
@@ -127,8 +128,8 @@ int make_sides(const FacePolygon& ref, const Frame& f, Side* sides, double* size
 }
 
 // A segment against the sides (Cyrus-Beck). Returns the number of points, 0 or 2.
-int clip_segment(Clipper& k, const Side* sides, int side_count, const FacePolygon& ref, const FacePolygon& inc,
-                 double snap) {
+int clip_segment(Clipper& k, const Side* sides, int side_count, const FacePolygon& ref,
+                 const FacePolygon& inc, double snap) {
   const ClipVertex a = k.buffer[0][0], b = k.buffer[0][1];
   double enter = 0, leave = 1;
   int enter_side = -1, leave_side = -1;
@@ -190,8 +191,8 @@ bool clip_faces(const FacePolygon& a, const FacePolygon& b, const Vec3& n, doubl
   return true;
 }
 
-bool clip_segments(const FacePolygon& a, const FacePolygon& b, const Vec3& n, double radius_a, double radius_b,
-                   double margin, Patch& patch) {
+bool clip_segments(const FacePolygon& a, const FacePolygon& b, const Vec3& n, double radius_a,
+                   double radius_b, double margin, Patch& patch) {
   const Vec3 ea = a.v[1] - a.v[0], eb = b.v[1] - b.v[0];
   const double la = ea.norm(), lb = eb.norm();
   constexpr double kParallel = 0.05;  // sine; crossing sharper, the segments meet in one point

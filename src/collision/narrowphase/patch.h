@@ -7,7 +7,7 @@
 namespace karakuri::collision_detail {
 
 struct PatchPoint {
-  Vec3 position;      // half way between the surfaces
+  Vec3 position;  // half way between the surfaces
   double separation;
   std::uint32_t feature_a, feature_b;
 };
@@ -32,8 +32,8 @@ bool clip_faces(const FacePolygon& a, const FacePolygon& b, const Vec3& n, doubl
                 double margin, Patch& patch);
 
 /// Two segments: the ends of their overlap when they run (nearly) in parallel. False when they do not.
-bool clip_segments(const FacePolygon& a, const FacePolygon& b, const Vec3& n, double radius_a, double radius_b,
-                   double margin, Patch& patch);
+bool clip_segments(const FacePolygon& a, const FacePolygon& b, const Vec3& n, double radius_a,
+                   double radius_b, double margin, Patch& patch);
 
 /// Keeps at most Manifold::kMaxPoints: the deepest, and those that span the largest area with it.
 /// @param scale  Smallest half width of the shapes [m]: below 1e-4 of it, depths count as equal, so that

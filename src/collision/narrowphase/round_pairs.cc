@@ -3,8 +3,8 @@
 //   a = ea.ea, b = ea.eb, c = ea.r, e = eb.eb, f = eb.r, r = a0 - b0
 // Lumelsky, Information Processing Letters 21, 1985.
 // Point against box, in the box's frame: outside, clamp; inside, the nearest face.                     (2)
-// Point against cylinder or cone: the same in the half-plane (rho, z) through the point and the axis, against the
-// polygon whose rotation is the solid.                                                                (3)
+// Point against cylinder or cone: the same in the half-plane (rho, z) through the point and the axis, against
+// the polygon whose rotation is the solid.                                                                (3)
 #include "collision/narrowphase/round_pairs.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace karakuri::collision_detail {
 
-void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const Vec3& eb, double* s, double* t) {
+void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const Vec3& eb, double* s,
+                         double* t) {
   const Vec3 r = a0 - b0;
   const double a = ea.squaredNorm(), e = eb.squaredNorm(), f = eb.dot(r), b = ea.dot(eb), c = ea.dot(r);
   const auto clamp01 = [](double x) { return std::clamp(x, 0.0, 1.0); };
@@ -22,7 +23,8 @@ void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const V
   const double det = a * e - b * b;
   const auto from_s = [&](double u) { return clamp01((b * u + f) / e); };  // (1)
   const auto from_t = [&](double v) { return clamp01((b * v - c) / a); };
-  // Parallel: many points are as near; the middle of the overlap is the one that moves least from step to step.
+  // Parallel: many points are as near; the middle of the overlap is the one that moves least from step to
+  // step.
   const double t0 = -c / a, t1 = t0 + b / a;  // the ends of B, as parameters of A
   const double middle = clamp01(0.5 * (std::max(0.0, std::min(t0, t1)) + std::min(1.0, std::max(t0, t1))));
   const double inside = det > 1e-15 * a * e ? clamp01((b * f - c * e) / det) : middle;
@@ -52,7 +54,9 @@ void set_from_points(const ConvexPair& pair, const Vec3& a, const Vec3& b, const
   out.on_b = b - pair.b->radius * out.normal;
 }
 
-Vec3 segment_half(const ConvexView& c) { return c.core == CoreKind::kSegment ? Vec3(0, 0, c.size.z()) : Vec3::Zero(); }
+Vec3 segment_half(const ConvexView& c) {
+  return c.core == CoreKind::kSegment ? Vec3(0, 0, c.size.z()) : Vec3::Zero();
+}
 
 void segments(const ConvexPair& pair, ConvexDistance& out) {
   const Vec3 ha = segment_half(*pair.a), hb = pair.X_AB.R * segment_half(*pair.b);
@@ -62,15 +66,19 @@ void segments(const ConvexPair& pair, ConvexDistance& out) {
   // Crossing axes: push along the direction across both, which is the least way out of the segments.
   Vec3 fallback = ha.cross(hb);
   if (fallback.squaredNorm() <= 1e-24 * ha.squaredNorm() * hb.squaredNorm()) {
-    fallback = ha.squaredNorm() > 0 ? ha.unitOrthogonal() : (hb.squaredNorm() > 0 ? hb.unitOrthogonal() : Vec3::UnitZ());
+    fallback = ha.squaredNorm() > 0 ? ha.unitOrthogonal()
+                                    : (hb.squaredNorm() > 0 ? hb.unitOrthogonal() : Vec3::UnitZ());
   }
   const Vec3 a = -ha + s * 2 * ha;
   Vec3 d = b0 + t * 2 * hb - a;
   if (s > 0 && s < 1 && t > 0 && t < 1) {
-    // between inner points the difference is square to both; what is not is rounding, and spoils short normals
+    // Between inner points the difference is square to both; what is not is rounding, and spoils short
+    // normals. Where it is more than that (segments all but parallel, one of them tiny), the points are left
+    // alone.
     const Vec3 u = ha.normalized(), v = hb - hb.dot(u) * u;
-    d -= d.dot(u) * u;
-    if (v.squaredNorm() > 1e-24 * hb.squaredNorm()) d -= d.dot(v) / v.squaredNorm() * v;
+    Vec3 square = d - d.dot(u) * u;
+    if (v.squaredNorm() > 1e-24 * hb.squaredNorm()) square -= square.dot(v) / v.squaredNorm() * v;
+    if ((square - d).norm() <= 1e-4 * std::min(ha.norm(), hb.norm())) d = square;
   }
   set_from_points(pair, a, a + d, fallback.normalized(), out);
 }
@@ -94,7 +102,8 @@ double point_box(const Vec3& q, const Vec3& h, Vec3* on_box, Vec3* n) {
 }
 
 // (3): corners of the outer boundary in (rho, z), outward on the right going along.
-double point_solid_of_revolution(const Vec3& q, const double (*corner)[2], int count, Vec3* on_solid, Vec3* n) {
+double point_solid_of_revolution(const Vec3& q, const double (*corner)[2], int count, Vec3* on_solid,
+                                 Vec3* n) {
   const double rho = std::hypot(q.x(), q.y());
   const Vec3 out = rho > 0 ? Vec3(q.x() / rho, q.y() / rho, 0) : Vec3::UnitX();
   double best = 1e300, at_rho = 0, at_z = 0, n_rho = 1, n_z = 0;
@@ -127,7 +136,9 @@ double point_core(const Vec3& q, const ConvexView& c, Vec3* on, Vec3* n) {
   return point_solid_of_revolution(q, corners, 3, on, n);
 }
 
-bool has_point_form(CoreKind k) { return k == CoreKind::kBox || k == CoreKind::kCylinder || k == CoreKind::kCone; }
+bool has_point_form(CoreKind k) {
+  return k == CoreKind::kBox || k == CoreKind::kCylinder || k == CoreKind::kCone;
+}
 
 }  // namespace
 

@@ -8,8 +8,9 @@ namespace karakuri::collision_detail {
 namespace {
 
 constexpr int kRimPoints = 16;  // the inscribed polygon misses 2 % of the radius between two corners
-// A disc tilted by less than this keeps its corners where they are in the body [rad]: the deepest corner then is at
-// most 2e-5 radii short of the deepest rim point, and the corners do not run round with every trembling.
+// A disc tilted by less than this keeps its corners where they are in the body [rad]: the deepest corner then
+// is at most 2e-5 radii short of the deepest rim point, and the corners do not run round with every
+// trembling.
 constexpr double kFlat = 1e-3;
 
 void set_box(const ConvexView& c, const Transform& X, const Vec3& d, FacePolygon& out) {

@@ -20,13 +20,17 @@ Aabb convex_box(const ConvexView& c, const Transform& X) {
 
 bool cells_under(const Heightfield& f, const Aabb& box, int* i0, int* i1, int* j0, int* j1) {
   if (!box.overlaps(f.bounds) && !(box.hi.z() < f.bounds.lo.z())) return false;
-  const auto clamp = [](double x, int n) { return static_cast<int>(std::clamp(std::floor(x), 0.0, n - 1.0)); };
+  const auto clamp = [](double x, int n) {
+    return static_cast<int>(std::clamp(std::floor(x), 0.0, n - 1.0));
+  };
   if (box.hi.x() < f.bounds.lo.x() || box.lo.x() > f.bounds.hi.x() || box.hi.y() < f.bounds.lo.y() ||
       box.lo.y() > f.bounds.hi.y()) {
     return false;
   }
-  *i0 = clamp((box.lo.x() - f.x0) / f.dx, f.cell_columns()), *i1 = clamp((box.hi.x() - f.x0) / f.dx, f.cell_columns());
-  *j0 = clamp((box.lo.y() - f.y0) / f.dy, f.cell_rows()), *j1 = clamp((box.hi.y() - f.y0) / f.dy, f.cell_rows());
+  *i0 = clamp((box.lo.x() - f.x0) / f.dx, f.cell_columns()),
+  *i1 = clamp((box.hi.x() - f.x0) / f.dx, f.cell_columns());
+  *j0 = clamp((box.lo.y() - f.y0) / f.dy, f.cell_rows()),
+  *j1 = clamp((box.hi.y() - f.y0) / f.dy, f.cell_rows());
   return true;
 }
 
@@ -61,8 +65,10 @@ int mesh_neighbors(const void* surface, const SurfaceTriangle& t, int k, Vec3* o
   return n;
 }
 
-// Nothing of the surface is near, but the shape may be inside the solid: push it out through the nearest face.
-void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& mesh, CollisionWorkspace::Impl& ws) {
+// Nothing of the surface is near, but the shape may be inside the solid: push it out through the nearest
+// face.
+void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& mesh,
+                      CollisionWorkspace::Impl& ws) {
   const Vec3 center = X * convex.center;
   if (!Aabb(mesh.bounds).overlaps({center, center})) return;
   const MeshPoint at = nearest_point(mesh, center);
@@ -70,8 +76,10 @@ void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& 
   const Vec3 n = mesh.face_normals[at.face];
   const Vec3 lowest = X * support(convex, X.R.transpose() * -n).p - convex.radius * n;
   const double separation = n.dot(lowest - at.point);
-  add_to_clusters(n, {lowest - 0.5 * separation * n, separation,
-                      feature::kFace | static_cast<std::uint32_t>(at.face), feature::kRound}, ws);
+  add_to_clusters(n,
+                  {lowest - 0.5 * separation * n, separation,
+                   feature::kFace | static_cast<std::uint32_t>(at.face), feature::kRound},
+                  ws);
 }
 
 double deepest(const Patch& patch) {
@@ -80,8 +88,9 @@ double deepest(const Patch& patch) {
   return least;
 }
 
-// Several normals: a patch that is far deeper than another counts only if one of its points is really that deep in the
-// solid. A box that has sunk a little into a solid from above overlaps its side faces too, and those must not push.
+// Several normals: a patch that is far deeper than another counts only if one of its points is really that
+// deep in the solid. A box that has sunk a little into a solid from above overlaps its side faces too, and
+// those must not push.
 void drop_indirect(const Mesh& mesh, CollisionWorkspace::Impl& ws) {
   if (ws.cluster_count < 2 || mesh.use != MeshUse::kSolid) return;
   double shallowest = -1e300;
@@ -122,8 +131,9 @@ struct SlabFilter {
 
 }  // namespace
 
-void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const Mesh& mesh, const Transform& X_WM,
-                         double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out) {
+void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const Mesh& mesh,
+                         const Transform& X_WM, double margin, CollisionWorkspace::Impl& ws,
+                         std::vector<Manifold>& out) {
   const Transform X = X_WM.inverse() * X_WC;
   const Aabb box = convex_box(convex, X).grown(margin);
   if (!box.overlaps(mesh.bounds)) return;
@@ -173,7 +183,8 @@ void set_side(const Heightfield& f, int i, int j, bool upper, int side, SurfaceT
 // Names: vertex and cell by number; edges three per vertex (towards +x, +y, and across the cell).
 SurfaceTriangle field_triangle(const Heightfield& f, int i, int j, bool upper) {
   SurfaceTriangle t;
-  const FieldVertex at[3] = {{i, j}, upper ? FieldVertex{i + 1, j + 1} : FieldVertex{i + 1, j},
+  const FieldVertex at[3] = {{i, j},
+                             upper ? FieldVertex{i + 1, j + 1} : FieldVertex{i + 1, j},
                              upper ? FieldVertex{i, j + 1} : FieldVertex{i + 1, j + 1}};
   const auto number = [&](int ii, int jj) { return static_cast<std::uint32_t>(jj * f.columns + ii); };
   for (int k = 0; k < 3; ++k) {
@@ -199,13 +210,15 @@ int field_neighbors(const void* surface, const SurfaceTriangle& t, int k, Vec3* 
   int n = 0;
   for (const auto& s : kSteps) {
     const int a = i + s[0], b = j + s[1];
-    if (a >= 0 && b >= 0 && a < f.columns && b < f.rows && n < limit) out[n++] = f.vertex(a, b) - f.vertex(i, j);
+    if (a >= 0 && b >= 0 && a < f.columns && b < f.rows && n < limit)
+      out[n++] = f.vertex(a, b) - f.vertex(i, j);
   }
   return n;
 }
 
 // The shape has sunk below the whole surface: lift its lowest point to the height above it.
-void add_if_sunk(const ConvexView& convex, const Transform& X, const Heightfield& f, CollisionWorkspace::Impl& ws) {
+void add_if_sunk(const ConvexView& convex, const Transform& X, const Heightfield& f,
+                 CollisionWorkspace::Impl& ws) {
   const Vec3 c = X * convex.center;
   int i0, i1, j0, j1;
   if (!cells_under(f, {c, c}, &i0, &i1, &j0, &j1)) return;

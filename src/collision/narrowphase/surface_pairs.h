@@ -7,15 +7,16 @@ namespace karakuri::collision_detail {
 
 // All append manifolds with normals from the convex shape (or plane, or A) to the surface (or B); in all, the
 // first pose is that of the first shape in the world.
-void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const Mesh& mesh, const Transform& X_WM,
-                         double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out);
+void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const Mesh& mesh,
+                         const Transform& X_WM, double margin, CollisionWorkspace::Impl& ws,
+                         std::vector<Manifold>& out);
 void collide_convex_heightfield(const ConvexView& convex, const Transform& X_WC, const Heightfield& field,
                                 const Transform& X_WF, double margin, CollisionWorkspace::Impl& ws,
                                 std::vector<Manifold>& out);
 void collide_plane_mesh(const Transform& X_WP, const Mesh& mesh, const Transform& X_WM, double margin,
                         CollisionWorkspace::Impl& ws, std::vector<Manifold>& out);
-void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB, double margin,
-                       CollisionWorkspace::Impl& ws, std::vector<Manifold>& out);
+void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB,
+                       double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out);
 void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, const Mesh& mesh,
                               const Transform& X_WM, double margin, CollisionWorkspace::Impl& ws,
                               std::vector<Manifold>& out);

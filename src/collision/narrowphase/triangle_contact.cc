@@ -1,7 +1,7 @@
 // Which way may a triangle push? A surface pushes at a point along the directions of its normal cone there:
 //   inside a face:   its normal n only                                                                  (1)
 //   on an edge that bulges: between the normals n1, n2 of its two faces:
-//       m . t1 >= 0 and m . t2 >= 0,  t_i = outward of face i across the edge, in its plane                 (2)
+//       m . t1 >= 0 and m . t2 >= 0,  t_i = outward of face i across the edge, in its plane (2)
 //   at a vertex:     m . (u - v) <= 0 for every neighbour u of v                                         (3)
 //   on a flat edge or in a valley: the faces' normals only                                              (4)
 // A direction of least separation m that a lone triangle would give but the cone does not allow is an
@@ -35,7 +35,8 @@ bool edge_allows(const SurfaceTriangle& t, int side, const Vec3& m) {
   return m.dot(t2) >= -kConeSlack;  // (2)
 }
 
-bool vertex_allows(const SurfaceTriangle& t, int k, const Vec3& m, const void* surface, NeighborsOf neighbors) {
+bool vertex_allows(const SurfaceTriangle& t, int k, const Vec3& m, const void* surface,
+                   NeighborsOf neighbors) {
   Vec3 to[32];
   const int n = neighbors(surface, t, k, to, 32);
   for (int i = 0; i < n; ++i) {
@@ -44,8 +45,8 @@ bool vertex_allows(const SurfaceTriangle& t, int k, const Vec3& m, const void* s
   return true;
 }
 
-// What of the triangle lies furthest into m: numbered as in TrianglePoint. Where the shapes touch is no guide: along an
-// edge rounding puts the point inside the face.
+// What of the triangle lies furthest into m: numbered as in TrianglePoint. Where the shapes touch is no
+// guide: along an edge rounding puts the point inside the face.
 int leading_feature(const SurfaceTriangle& t, const Vec3& m) {
   const double x[3] = {m.dot(t.v[0]), m.dot(t.v[1]), m.dot(t.v[2])};
   const double most = std::max({x[0], x[1], x[2]});
@@ -138,7 +139,8 @@ void triangle_contacts(const SurfaceTriangle& t, const ConvexView& convex, const
       for (int i = 0; i < patch.count; ++i) {
         std::uint32_t& f = patch.points[i].feature_a;
         // a round shape touches an edge or a corner, which the neighbours report too, by the same name
-        if (f == feature::kRound) f = region_feature(nearest_on_triangle(d.on_a, t.v[0], t.v[1], t.v[2]).region);
+        if (f == feature::kRound)
+          f = region_feature(nearest_on_triangle(d.on_a, t.v[0], t.v[1], t.v[2]).region);
         name(t, &f);
       }
       return add_to_clusters(patch, ws);

@@ -59,7 +59,8 @@ void hit_disc(const Ray& r, double z, double radius, double sense, Hit& h) {
   if (p.x() * p.x() + p.y() * p.y() <= radius * radius) h.take(t, Vec3(0, 0, sense), r);
 }
 
-// x^2 + y^2 = (radius + slope z)^2 for |z| <= half, the smaller root only: rays from inside are answered before
+// x^2 + y^2 = (radius + slope z)^2 for |z| <= half, the smaller root only: rays from inside are answered
+// before
 void hit_side(const Ray& r, double radius, double slope, double half, Hit& h) {
   const double e = radius + slope * r.o.z(), f = slope * r.d.z();
   const double A = r.d.x() * r.d.x() + r.d.y() * r.d.y() - f * f;
@@ -136,7 +137,8 @@ void hit_mesh(const Ray& r, const Mesh& m, Hit& h) {
       continue;
     }
     const Triangle& t = m.faces[node.triangle()];
-    hit_triangle(r, m.vertices[t[0]], m.vertices[t[1]], m.vertices[t[2]], m.use == MeshUse::kSurface, node.triangle(), h);
+    hit_triangle(r, m.vertices[t[0]], m.vertices[t[1]], m.vertices[t[2]], m.use == MeshUse::kSurface,
+                 node.triangle(), h);
   }
 }
 
@@ -160,7 +162,10 @@ void hit_field(const Ray& r, const Heightfield& f, Hit& h) {
     const double ty = r.d.y() != 0 ? (f.y0 + (j + (sj > 0)) * f.dy - r.o.y()) / r.d.y() : kInf;
     const double next = std::min(tx, ty);
     if (h.t <= next || next > r.limit) return;
-    if (tx <= ty) i += si; else j += sj;
+    if (tx <= ty)
+      i += si;
+    else
+      j += sj;
   }
 }
 
@@ -224,8 +229,8 @@ void hit_shape(const Shape& shape, const Ray& r, Hit& h) {
 
 }  // namespace
 
-std::optional<RayHit> ray_cast(const Shape& shape, const Transform& X, const Vec3& origin, const Vec3& direction,
-                               double limit) {
+std::optional<RayHit> ray_cast(const Shape& shape, const Transform& X, const Vec3& origin,
+                               const Vec3& direction, double limit) {
   if (!origin.allFinite() || !direction.allFinite() || !(direction.squaredNorm() > 0)) return std::nullopt;
   if (shape.kind() == ShapeKind::kCompound) {
     std::optional<RayHit> best;

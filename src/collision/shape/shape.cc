@@ -7,8 +7,9 @@
 namespace karakuri {
 
 const char* to_string(ShapeKind kind) {
-  static constexpr const char* kNames[kShapeKinds] = {"sphere",    "capsule", "box",   "cylinder",    "cone",    "ellipsoid",
-                                                      "hull", "plane",   "heightfield", "mesh", "compound"};
+  static constexpr const char* kNames[kShapeKinds] = {"sphere",      "capsule",   "box",     "cylinder",
+                                                      "cone",        "ellipsoid", "hull",    "plane",
+                                                      "heightfield", "mesh",      "compound"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -48,10 +49,11 @@ std::vector<Diagnostic> check(const Shape& shape, const std::string& where) {
   const bool thin_capsule = shape.kind() == ShapeKind::kCapsule && s.z() >= 0 && s.z() < 1e-6;
   const double least = thin_capsule ? std::min(s.x(), s.y()) : s.minCoeff();
   if (!s.allFinite() || !(least >= 1e-6) || s.maxCoeff() > 1e6) {
-    found.push_back({Severity::kError, where,
-                     fmt::format("{} has size ({:g}, {:g}, {:g}) m; every size must be between 1e-6 and 1e6 m",
-                                 to_string(shape.kind()), s.x(), s.y(), s.z()),
-                     "check the sizes and the units"});
+    found.push_back(
+        {Severity::kError, where,
+         fmt::format("{} has size ({:g}, {:g}, {:g}) m; every size must be between 1e-6 and 1e6 m",
+                     to_string(shape.kind()), s.x(), s.y(), s.z()),
+         "check the sizes and the units"});
   }
   return found;
 }
@@ -86,7 +88,9 @@ namespace {
 Aabb round_box(const Vec3& center, const Vec3& half) { return {center - half, center + half}; }
 
 // Half width of a disc of unit radius whose axis has the direction cosines `axis`.
-Vec3 disc_half(const Vec3& axis) { return (Vec3::Ones() - axis.cwiseProduct(axis)).cwiseMax(0.0).cwiseSqrt(); }
+Vec3 disc_half(const Vec3& axis) {
+  return (Vec3::Ones() - axis.cwiseProduct(axis)).cwiseMax(0.0).cwiseSqrt();
+}
 
 Aabb hull_box(const ConvexHull& h, const Transform& X) {
   if (h.vertex_count > 64) return h.bounds.transformed(X);

@@ -35,8 +35,7 @@ Inertia solid_inertia(const Shape& shape, double density) {
   const double r = s.x(), l = 2 * s.z();
   switch (shape.kind()) {
     case ShapeKind::kSphere: return Inertia::solid_sphere(density * 4 / 3 * kPi * r * r * r, r);
-    case ShapeKind::kCapsule:
-      return Inertia::solid_capsule(density * kPi * r * r * (l + 4.0 / 3 * r), r, l);
+    case ShapeKind::kCapsule: return Inertia::solid_capsule(density * kPi * r * r * (l + 4.0 / 3 * r), r, l);
     case ShapeKind::kBox: return Inertia::solid_box(density * 8 * s.prod(), 2 * s);
     case ShapeKind::kCylinder: return Inertia::solid_cylinder(density * kPi * r * r * l, r, l);
     case ShapeKind::kCone: return cone(density, r, l);
