@@ -200,7 +200,7 @@ TEST(Manifold, NothingSnagsOnSeams) {
       Shape::box({0.3, 0.2, 0.1}),      Shape::sphere(0.3),    Shape::capsule(0.1, 0.3),
       Shape::cylinder(0.2, 0.1),        Shape::cone(0.2, 0.2), box_hull({0.2, 0.2, 0.1}),
       Shape::ellipsoid({0.3, 0.2, 0.1})};
-  for (const Shape& ground : {floor, field}) {
+  for (const Shape& ground : {floor, field, Shape::mesh(sheet_mesh(10, 10))}) {
     for (const Shape& body : bodies) {
       SCOPED_TRACE(std::string(to_string(body.kind())) + " on " + to_string(ground.kind()));
       int contacts = 0;

@@ -55,4 +55,15 @@ inline Mesh slab_mesh(int n, double size, double thickness) {
   return make_mesh(v, f).value();
 }
 
+/// Its top alone, as an open surface.
+inline Mesh sheet_mesh(int n, double size) {
+  const Mesh slab = slab_mesh(n, size, 1);
+  std::vector<Triangle> top;
+  for (const Triangle& t : slab.faces) {
+    if (slab.vertices[t[0]].z() == 0 && slab.vertices[t[1]].z() == 0 && slab.vertices[t[2]].z() == 0)
+      top.push_back(t);
+  }
+  return make_mesh(slab.vertices, top, {.use = MeshUse::kSurface}).value();
+}
+
 }  // namespace karakuri::testing

@@ -77,6 +77,19 @@ void name(const SurfaceTriangle& t, std::uint32_t* f) {
   }
 }
 
+// The same triangle seen from its back: what bulged is a valley.
+SurfaceTriangle turned(const SurfaceTriangle& t) {
+  SurfaceTriangle r = t;
+  static constexpr int kCorner[3] = {0, 2, 1}, kSide[3] = {2, 1, 0};
+  r.normal = -t.normal;
+  for (int k = 0; k < 3; ++k) {
+    r.v[k] = t.v[kCorner[k]], r.vertex[k] = t.vertex[kCorner[k]];
+    r.across[k] = -t.across[kSide[k]], r.bend[k] = -t.bend[kSide[k]];
+    r.open[k] = t.open[kSide[k]], r.edge[k] = t.edge[kSide[k]];
+  }
+  return r;
+}
+
 std::uint32_t region_feature(int region) {
   if (region < 0) return feature::kFace;
   return region < 3 ? feature::kEdge | static_cast<std::uint32_t>(region)
@@ -115,11 +128,13 @@ bool SurfaceTriangle::flat() const {
   return true;
 }
 
-void triangle_contacts(const SurfaceTriangle& t, const ConvexView& convex, const Transform& X, double margin,
-                       const void* surface, NeighborsOf neighbors, CollisionWorkspace::Impl& ws) {
-  if (t.normal.squaredNorm() == 0) return;  // no area, no normal
-  Vec3 n = t.normal;
-  if (t.two_sided && n.dot(X * convex.center - t.v[0]) < 0) n = -n;
+void triangle_contacts(const SurfaceTriangle& given, const ConvexView& convex, const Transform& X,
+                       double margin, const void* surface, NeighborsOf neighbors,
+                       CollisionWorkspace::Impl& ws) {
+  if (given.normal.squaredNorm() == 0) return;  // no area, no normal
+  const bool behind = given.two_sided && given.normal.dot(X * convex.center - given.v[0]) < 0;
+  const SurfaceTriangle t = behind ? turned(given) : given;
+  const Vec3& n = t.normal;
   const auto along = [&](const Vec3& d) {
     return d.dot(X * support(convex, X.R.transpose() * d).p - t.v[0]) + convex.radius;
   };
@@ -127,13 +142,13 @@ void triangle_contacts(const SurfaceTriangle& t, const ConvexView& convex, const
   if (below > margin || along(n) < 0) return;
   Patch patch;
   const bool shallow = below > -0.2 * convex.extent;
-  if (!(t.flat() && shallow && !t.two_sided)) {
+  if (!(t.flat() && shallow)) {
     const TriangleCore core(t.v[0], t.v[1], t.v[2]);
     const ConvexView view = core.view();
     const ConvexPair pair{&view, &convex, X};
     const ConvexDistance d = distance_of(pair, ws.epa, margin);
     if (!(d.separation <= margin)) return;
-    const bool own = t.two_sided || allows(t, d.normal, surface, neighbors);
+    const bool own = allows(t, d.normal, surface, neighbors);
     if (own && d.normal.dot(n) <= 1 - 1e-6) {
       patch_at(pair, d, margin, patch);
       for (int i = 0; i < patch.count; ++i) {
