@@ -43,7 +43,9 @@ bool curved(ShapeKind k) {
 // depth; curved shapes with a whole family of nearest points (a tiny one inside a huge cylinder) may run out
 // of vertices at 1e-5 of it.
 double tolerance(const RandomPair& p, double s) {
-  const bool round = curved(p.a.kind()) || curved(p.b.kind());
+  const bool both_capsules =
+      p.a.kind() == ShapeKind::kCapsule && p.b.kind() == ShapeKind::kCapsule;  // may be parallel
+  const bool round = curved(p.a.kind()) || curved(p.b.kind()) || both_capsules;
   return (round ? 3e-8 : 1e-11) * p.scale + (round ? 2e-5 : 1e-8) * std::abs(s) + 1e-9 * p.small;
 }
 

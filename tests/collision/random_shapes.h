@@ -1,6 +1,7 @@
 // Random shapes and poses, chosen to be nasty, and support functions written independently of the library's.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -30,6 +31,22 @@ inline constexpr ShapeKind kConvexKinds[] = {ShapeKind::kSphere,   ShapeKind::kC
                                              ShapeKind::kCylinder, ShapeKind::kCone,    ShapeKind::kEllipsoid,
                                              ShapeKind::kHull};
 
+/// One of 256 hulls of 4 to 32 vertices, the nearest in size: making one anew costs a hundred times the test
+/// itself.
+inline const Shape& pooled_hull(double size) {
+  static const std::vector<Shape> pool = [] {
+    Random r(99);
+    std::vector<Shape> all;
+    for (int i = 0; i < 256; ++i) {
+      all.push_back(Shape::hull(
+          make_convex_hull(random_cloud(r, 8 + r.below(25), std::pow(10, i / 32.0 - 4))).value()));
+    }
+    return all;
+  }();
+  const double at = std::round(32 * (std::log10(size) + 4));
+  return pool[static_cast<std::size_t>(std::clamp(at, 0.0, 255.0))];
+}
+
 /// Sizes within a factor of five of `size`.
 inline Shape random_convex(Random& r, ShapeKind kind, double size) {
   const auto s = [&] { return size * std::pow(5, r.uniform(-0.5, 0.5)); };
@@ -40,7 +57,7 @@ inline Shape random_convex(Random& r, ShapeKind kind, double size) {
     case ShapeKind::kCylinder: return Shape::cylinder(s(), s());
     case ShapeKind::kCone: return Shape::cone(s(), s());
     case ShapeKind::kEllipsoid: return Shape::ellipsoid({s(), s(), s()});
-    default: return Shape::hull(make_convex_hull(random_cloud(r, 8 + r.below(25), size)).value());
+    default: return pooled_hull(size);
   }
 }
 

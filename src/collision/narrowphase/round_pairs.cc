@@ -73,11 +73,11 @@ void segments(const ConvexPair& pair, ConvexDistance& out) {
   Vec3 d = b0 + t * 2 * hb - a;
   if (s > 0 && s < 1 && t > 0 && t < 1) {
     // Between inner points the difference is square to both; what is not is rounding, and spoils short
-    // normals. Where it is more than that (segments all but parallel, one of them tiny), the points are left
+    // normals. Where it is more than that (lines all but parallel, one segment tiny), the points are left
     // alone.
-    const Vec3 u = ha.normalized(), v = hb - hb.dot(u) * u;
-    Vec3 square = d - d.dot(u) * u;
-    if (v.squaredNorm() > 1e-24 * hb.squaredNorm()) square -= square.dot(v) / v.squaredNorm() * v;
+    const Vec3 across = ha.normalized().cross(hb.normalized());
+    const double sine2 = across.squaredNorm();
+    const Vec3 square = sine2 > 1e-12 ? Vec3(across * (across.dot(d) / sine2)) : d;
     if ((square - d).norm() <= 1e-4 * std::min(ha.norm(), hb.norm())) d = square;
   }
   set_from_points(pair, a, a + d, fallback.normalized(), out);
