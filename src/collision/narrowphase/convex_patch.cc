@@ -44,10 +44,24 @@ std::uint32_t name_at(const FacePolygon& f, const Vec3& p, double tolerance) {
   return f.face;
 }
 
+bool pointed(const ConvexView& c) { return c.core == CoreKind::kPoint || c.core == CoreKind::kEllipsoid; }
+
+// Half way between the witness points. Where a curved shape left them askew (each is a support point, and a
+// flat face has many), the one that is unique decides, or that of the smaller shape.
+Vec3 contact_position(const ConvexPair& pair, const ConvexDistance& d) {
+  const Vec3 askew = d.on_b - d.on_a - d.separation * d.normal;
+  if (askew.norm() <= 1e-3 * extent_of(pair)) return 0.5 * (d.on_a + d.on_b);
+  const double a = pair.a->extent, b = pair.b->extent;
+  const bool b_smaller = b > 0 && (a <= 0 || b <= a);
+  const bool use_b = pointed(*pair.b) || (!pointed(*pair.a) && b_smaller);
+  return use_b ? Vec3(d.on_b - 0.5 * d.separation * d.normal) : Vec3(d.on_a + 0.5 * d.separation * d.normal);
+}
+
 void add_witness(const ConvexPair& pair, const ConvexDistance& d, const FacePolygon& a, const FacePolygon& b,
                  Patch& patch) {
   const double tolerance = 1e-6 * extent_of(pair);
-  patch.add({0.5 * (d.on_a + d.on_b), d.separation, name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
+  patch.add({contact_position(pair, d), d.separation,
+             name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
              name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)});
 }
 
@@ -108,8 +122,6 @@ void line_or_point(const ConvexPair& pair, const ConvexDistance& d, FacePolygon&
   }
 }
 
-bool pointed(const ConvexView& c) { return c.core == CoreKind::kPoint || c.core == CoreKind::kEllipsoid; }
-
 }  // namespace
 
 ConvexDistance distance_of(const ConvexPair& pair, EpaBuffer& buffer, double limit) {
@@ -130,7 +142,7 @@ void general_patch(const ConvexPair& pair, double margin, EpaBuffer& buffer, Pat
 void patch_at(const ConvexPair& pair, const ConvexDistance& d, double margin, Patch& patch) {
   if (pointed(*pair.a) || pointed(*pair.b)) {
     patch.normal = d.normal;
-    patch.add({0.5 * (d.on_a + d.on_b), d.separation, feature::kRound, feature::kRound});
+    patch.add({contact_position(pair, d), d.separation, feature::kRound, feature::kRound});
     return;
   }
   FacePolygon a, b;
