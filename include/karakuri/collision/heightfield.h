@@ -1,0 +1,28 @@
+// Terrain: heights on a regular grid, solid below.
+#pragma once
+
+#include <vector>
+
+#include "karakuri/collision/aabb.h"
+#include "karakuri/core/diagnostic.h"
+
+namespace karakuri {
+
+/// Vertex (i, j) stands at (x0 + i dx, y0 + j dy, heights[j * columns + i]). Each cell is two triangles, cut
+/// from (i, j) to (i+1, j+1): triangle 2k lies below the cut (towards +x), 2k+1 above; k = j (columns-1) + i.
+struct Heightfield {
+  int columns = 0, rows = 0;
+  double x0 = 0, y0 = 0, dx = 1, dy = 1;  // [m]
+  std::vector<double> heights;            // columns * rows [m]
+  Aabb bounds;
+
+  Vec3 vertex(int i, int j) const { return {x0 + i * dx, y0 + j * dy, heights[j * columns + i]}; }
+  int cell_columns() const { return columns - 1; }
+  int cell_rows() const { return rows - 1; }
+};
+
+/// Centred on the origin: spans size_x by size_y [m].
+Result<Heightfield> make_heightfield(int columns, int rows, double size_x, double size_y,
+                                     std::vector<double> heights);
+
+}  // namespace karakuri

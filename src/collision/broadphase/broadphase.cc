@@ -1,0 +1,318 @@
+// A binary tree of boxes that is changed, not rebuilt. A leaf goes where it adds least surface:
+//   cost of making N the sibling = area(N + L) + sum over ancestors A of (area(A + L) - area(A)) (1)
+// found by going down to the cheaper child while its lower bound can still win (Catto, "Dynamic bounding
+// volume hierarchies", GDC 2019). On the way up grandchildren are exchanged with uncles where that shrinks a
+// box (2). Pairs are kept from step to step: a pair can begin only if one of its boxes was re-inserted, and
+// end only likewise, so update() asks the tree for the moved leaves alone, drops the pairs that parted, and
+// merges two sorted lists.
+#include "karakuri/collision/broadphase.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace karakuri {
+
+namespace {
+
+float down(double x) {
+  const float f = static_cast<float>(x);
+  return static_cast<double>(f) <= x ? f : std::nextafter(f, -std::numeric_limits<float>::infinity());
+}
+float up(double x) { return -down(-x); }
+
+template <class Box>
+inline bool overlap_boxes(const Box& a, const Box& b) {
+  // without branches: the comparisons are cheap, the guesses are not
+  return (a.lo[0] <= b.hi[0]) & (b.lo[0] <= a.hi[0]) & (a.lo[1] <= b.hi[1]) & (b.lo[1] <= a.hi[1]) &
+         (a.lo[2] <= b.hi[2]) & (b.lo[2] <= a.hi[2]);
+}
+template <class Box>
+inline Box join(const Box& a, const Box& b) {
+  Box r;
+  for (int k = 0; k < 3; ++k) r.lo[k] = std::min(a.lo[k], b.lo[k]), r.hi[k] = std::max(a.hi[k], b.hi[k]);
+  return r;
+}
+template <class Box>
+inline float area(const Box& b) {
+  const float x = b.hi[0] - b.lo[0], y = b.hi[1] - b.lo[1], z = b.hi[2] - b.lo[2];
+  return x * y + y * z + z * x;
+}
+
+bool bounded(const Aabb& b) { return b.lo.allFinite() && b.hi.allFinite(); }
+
+ProxyPair ordered(ProxyId a, ProxyId b) { return a < b ? ProxyPair{a, b} : ProxyPair{b, a}; }
+
+}  // namespace
+
+Broadphase::Box Broadphase::outward(const Aabb& b) {
+  Box r;
+  for (int k = 0; k < 3; ++k) r.lo[k] = down(b.lo[k]), r.hi[k] = up(b.hi[k]);
+  return r;
+}
+
+Aabb Broadphase::exact(const Box& b) {
+  return {Vec3(b.lo[0], b.lo[1], b.lo[2]), Vec3(b.hi[0], b.hi[1], b.hi[2])};
+}
+
+std::int32_t Broadphase::take_node() {
+  if (free_nodes_.empty()) {
+    nodes_.emplace_back();
+    parent_.push_back(-1);
+    return static_cast<std::int32_t>(nodes_.size()) - 1;
+  }
+  const std::int32_t n = free_nodes_.back();
+  free_nodes_.pop_back();
+  return n;
+}
+
+void Broadphase::insert_leaf(std::int32_t leaf) {
+  if (root_ < 0) {
+    root_ = leaf;
+    parent_[leaf] = -1;
+    return;
+  }
+  const Box box = nodes_[leaf].box;
+  const float own = area(box);
+  std::int32_t at = root_, best = root_;
+  float inherited = 0, best_cost = area(join(nodes_[root_].box, box));
+  while (!nodes_[at].leaf()) {  // (1)
+    const float grown = area(join(nodes_[at].box, box));
+    inherited += grown - area(nodes_[at].box);
+    const std::int32_t child[2] = {nodes_[at].left, nodes_[at].right};
+    float bound[2];
+    for (int k = 0; k < 2; ++k) {
+      const Node& c = nodes_[child[k]];
+      const float direct = area(join(c.box, box)) + inherited;
+      if (direct < best_cost) best_cost = direct, best = child[k];
+      bound[k] = c.leaf() ? std::numeric_limits<float>::infinity() : direct - area(c.box) + own;
+    }
+    if (std::min(bound[0], bound[1]) >= best_cost) break;
+    at = child[bound[0] <= bound[1] ? 0 : 1];
+  }
+  const std::int32_t above = parent_[best], joint = take_node();
+  nodes_[joint].left = best, nodes_[joint].right = leaf;
+  nodes_[joint].box = join(nodes_[best].box, box);
+  parent_[joint] = above, parent_[best] = joint, parent_[leaf] = joint;
+  if (above < 0) {
+    root_ = joint;
+  } else {
+    (nodes_[above].left == best ? nodes_[above].left : nodes_[above].right) = joint;
+  }
+  refit(above);
+}
+
+void Broadphase::remove_leaf(std::int32_t leaf) {
+  const std::int32_t above = parent_[leaf];
+  if (above < 0) {
+    root_ = -1;
+    return;
+  }
+  const std::int32_t sibling = nodes_[above].left == leaf ? nodes_[above].right : nodes_[above].left;
+  const std::int32_t top = parent_[above];
+  parent_[sibling] = top;
+  if (top < 0) {
+    root_ = sibling;
+  } else {
+    (nodes_[top].left == above ? nodes_[top].left : nodes_[top].right) = sibling;
+  }
+  nodes_[above] = {};
+  free_nodes_.push_back(above);
+  for (std::int32_t n = top; n >= 0; n = parent_[n]) {
+    nodes_[n].box = join(nodes_[nodes_[n].left].box, nodes_[nodes_[n].right].box);
+  }
+}
+
+void Broadphase::refit(std::int32_t node) {
+  for (; node >= 0; node = parent_[node]) {
+    nodes_[node].box = join(nodes_[nodes_[node].left].box, nodes_[nodes_[node].right].box);
+    rotate(node);
+  }
+}
+
+// (2): the exchange of a child with a grandchild on the other side that shrinks a box most.
+void Broadphase::rotate(std::int32_t node) {
+  Node& a = nodes_[node];
+  float best = 0;
+  std::int32_t swap_child = -1, swap_grand = -1;
+  for (const auto& [child, other] : {std::pair{a.left, a.right}, std::pair{a.right, a.left}}) {
+    const Node& o = nodes_[other];
+    if (o.leaf()) continue;
+    const float now = area(o.box);
+    const float gain_left =
+        now - area(join(nodes_[child].box, nodes_[o.right].box));  // child takes left's place
+    const float gain_right = now - area(join(nodes_[child].box, nodes_[o.left].box));
+    if (gain_left > best) best = gain_left, swap_child = child, swap_grand = o.left;
+    if (gain_right > best) best = gain_right, swap_child = child, swap_grand = o.right;
+  }
+  if (swap_child < 0) return;
+  const std::int32_t other = parent_[swap_grand];
+  (a.left == swap_child ? a.left : a.right) = swap_grand;
+  (nodes_[other].left == swap_grand ? nodes_[other].left : nodes_[other].right) = swap_child;
+  parent_[swap_grand] = node, parent_[swap_child] = other;
+  nodes_[other].box = join(nodes_[nodes_[other].left].box, nodes_[nodes_[other].right].box);
+}
+
+void Broadphase::mark(ProxyId id) {
+  if (proxies_[id].moved) return;
+  proxies_[id].moved = true;
+  moved_.push_back(id);
+}
+
+Broadphase::Box Broadphase::fattened(const Proxy& p, const Aabb& box) const {
+  if (p.fixed) return outward(box);
+  const double fat = std::min(options_.fat, options_.fat_share * box.half().maxCoeff());
+  Aabb grown = box.grown(fat);
+  const Vec3 step = box.center() - p.box.center();
+  if (p.node >= 0 && step.allFinite()) {
+    // a jump is no velocity: stretch by no more than the box's own size
+    const double most = box.half().maxCoeff();
+    const Vec3 ahead = (options_.ahead * step).cwiseMax(-most).cwiseMin(most);
+    grown.lo += ahead.cwiseMin(0.0), grown.hi += ahead.cwiseMax(0.0);
+  }
+  return outward(grown);
+}
+
+ProxyId Broadphase::insert(const Aabb& box, const CollisionFilter& filter, bool fixed) {
+  ProxyId id;
+  if (free_proxies_.empty()) {
+    id = static_cast<ProxyId>(proxies_.size());
+    proxies_.emplace_back();
+  } else {
+    const auto lowest = std::min_element(free_proxies_.begin(), free_proxies_.end());
+    id = *lowest;
+    *lowest = free_proxies_.back();
+    free_proxies_.pop_back();
+  }
+  Proxy& p = proxies_[id];
+  p = {box, filter, -1, true, fixed, false};
+  ++count_;
+  mark(id);
+  if (!bounded(box)) {
+    unbounded_.insert(std::lower_bound(unbounded_.begin(), unbounded_.end(), id), id);
+    return id;
+  }
+  const std::int32_t leaf = take_node();
+  nodes_[leaf].box = fattened(p, box);
+  nodes_[leaf].left = id, nodes_[leaf].right = -1;
+  p.node = leaf;
+  insert_leaf(leaf);
+  return id;
+}
+
+void Broadphase::remove(ProxyId id) {
+  Proxy& p = proxies_[id];
+  if (p.node >= 0) {
+    remove_leaf(p.node);
+    nodes_[p.node] = {};
+    free_nodes_.push_back(p.node);
+  } else {
+    std::erase(unbounded_, id);
+  }
+  std::erase_if(pairs_, [&](const ProxyPair& q) { return q.a == id || q.b == id; });
+  std::erase_if(excluded_, [&](const ProxyPair& q) { return q.a == id || q.b == id; });
+  std::erase(moved_, id);
+  p = {};
+  free_proxies_.push_back(id);
+  --count_;
+}
+
+void Broadphase::move(ProxyId id, const Aabb& box) {
+  Proxy& p = proxies_[id];
+  if (p.node < 0 || !bounded(box)) {  // unbounded, or no longer finite: leave it where it is
+    if (p.node < 0) p.box = box, mark(id);
+    return;
+  }
+  if (exact(nodes_[p.node].box).contains(box)) {
+    p.box = box;
+    return;
+  }
+  const Box fat = fattened(p, box);
+  p.box = box;
+  remove_leaf(p.node);
+  nodes_[p.node].box = fat;
+  insert_leaf(p.node);
+  mark(id);
+}
+
+void Broadphase::set_filter(ProxyId id, const CollisionFilter& filter) {
+  proxies_[id].filter = filter;
+  mark(id);
+}
+
+void Broadphase::exclude(ProxyId a, ProxyId b) {
+  const ProxyPair pair = ordered(a, b);
+  const auto at = std::lower_bound(excluded_.begin(), excluded_.end(), pair);
+  if (at == excluded_.end() || *at != pair) excluded_.insert(at, pair);
+  mark(a), mark(b);
+}
+
+void Broadphase::include(ProxyId a, ProxyId b) {
+  std::erase(excluded_, ordered(a, b));
+  mark(a), mark(b);
+}
+
+bool Broadphase::may_pair(ProxyId a, ProxyId b) const {
+  const Proxy &p = proxies_[a], &q = proxies_[b];
+  if ((p.fixed && q.fixed) || !p.filter.accepts(q.filter)) return false;
+  return excluded_.empty() || !std::binary_search(excluded_.begin(), excluded_.end(), ordered(a, b));
+}
+
+void Broadphase::find_new_pairs(ProxyId id) {
+  const Proxy& p = proxies_[id];
+  const auto consider = [&](ProxyId other) {
+    // two moved ones find each other twice; the lower id reports
+    if (other == id || (proxies_[other].moved && other < id)) return;
+    if (may_pair(id, other)) fresh_.push_back(ordered(id, other));
+  };
+  if (p.node < 0) {
+    for (ProxyId other = 0; other < static_cast<ProxyId>(proxies_.size()); ++other) {
+      if (proxies_[other].used && proxies_[other].node >= 0) consider(other);
+    }
+    return;
+  }
+  for (ProxyId other : unbounded_) consider(other);
+  const Box box = nodes_[p.node].box;
+  stack_.clear();
+  stack_.push_back(root_);
+  while (!stack_.empty()) {
+    const Node& node = nodes_[stack_.back()];
+    stack_.pop_back();
+    if (node.leaf()) {
+      if (overlap_boxes(node.box, box)) consider(node.left);
+      continue;
+    }
+    if (overlap_boxes(nodes_[node.right].box, box)) stack_.push_back(node.right);
+    if (overlap_boxes(nodes_[node.left].box, box)) stack_.push_back(node.left);
+  }
+}
+
+void Broadphase::update() {
+  if (moved_.empty()) return;
+  fresh_.clear();
+  for (ProxyId id : moved_) find_new_pairs(id);
+  std::sort(fresh_.begin(), fresh_.end());
+  // All pairs of moved proxies were found again just now; the others stand.
+  merged_.clear();
+  auto f = fresh_.begin();
+  for (const ProxyPair& pair : pairs_) {
+    if (proxies_[pair.a].moved || proxies_[pair.b].moved) continue;
+    while (f != fresh_.end() && *f < pair) merged_.push_back(*f++);
+    merged_.push_back(pair);
+  }
+  merged_.insert(merged_.end(), f, fresh_.end());
+  pairs_.swap(merged_);
+  for (ProxyId id : moved_) proxies_[id].moved = false;
+  moved_.clear();
+}
+
+int Broadphase::height() const {
+  int most = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    int depth = 0;
+    for (std::int32_t n = static_cast<std::int32_t>(i); n >= 0; n = parent_[n]) ++depth;
+    if (nodes_[i].leaf() && nodes_[i].left >= 0) most = std::max(most, depth);
+  }
+  return most;
+}
+
+}  // namespace karakuri

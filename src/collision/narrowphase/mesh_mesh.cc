@@ -1,0 +1,234 @@
+// Two meshes: every vertex against the other's surface, every bulging edge against the other's.
+//
+// The trees are walked together: both inner -> the children of the larger, leaf against inner -> the
+// children, after a filter (Kuroda 2002, section 7.3): the leaf's triangle lies within slabs d_min <= n.x <=
+// d_max along k directions n, and a box with corners P' (least along n) and Q' (most along n) is kept iff
+//   n . P' <= d_max  and  n . Q' >= d_min   for all k                                                  (1)
+// Here k = 4: the triangle's normal and the in-plane normals of its sides.
+// A vertex inside the other solid leaves it through its nearest face; so the contact never points along a
+// seam. A penetrating edge contact counts only if no surface is much nearer than the contact says (2) which
+// rejects pairs of edges that overlap sideways while the solids overlap a little from above. Much: five
+// times, since the faces beside an edge are nearer than the edge itself. Where an edge's faces do not allow
+// the direction between the edges, the vertices do the work; the springs that edge_edge_contacts offers there
+// have no length, and would be phantoms among rigid contacts.
+#include "collision/narrowphase/mesh_mesh.h"
+
+#include <cmath>
+
+#include "collision/narrowphase/clusters.h"
+#include "collision/narrowphase/surface_pairs.h"
+#include "karakuri/collision/edge_contact.h"
+
+namespace karakuri::collision_detail {
+
+namespace {
+
+struct Slabs {
+  Vec3 n[4];
+  double lo[4], hi[4];
+
+  Slabs(const Vec3 v[3], double reach) {
+    const Vec3 normal = (v[1] - v[0]).cross(v[2] - v[0]);
+    n[0] = normal;
+    for (int k = 0; k < 3; ++k) n[k + 1] = (v[(k + 1) % 3] - v[k]).cross(normal);
+    for (int k = 0; k < 4; ++k) {
+      const double x[3] = {n[k].dot(v[0]), n[k].dot(v[1]), n[k].dot(v[2])}, grow = reach * n[k].norm();
+      lo[k] = std::min({x[0], x[1], x[2]}) - grow;
+      hi[k] = std::max({x[0], x[1], x[2]}) + grow;
+    }
+  }
+  bool keeps(const Aabb& box) const {
+    const Vec3 c = box.center(), h = box.half();
+    for (int k = 0; k < 4; ++k) {
+      const double at = n[k].dot(c), r = n[k].cwiseAbs().dot(h);
+      if (at - r > hi[k] || at + r < lo[k]) return false;  // (1)
+    }
+    return true;
+  }
+};
+
+Aabb box_of(const MeshTree::Node& n) { return {n.lo, n.hi}; }
+
+bool leaf_meets(const Mesh& m, int triangle, const Transform& X, double reach, const Aabb& inner) {
+  Vec3 v[3];
+  for (int k = 0; k < 3; ++k) v[k] = X * m.vertices[m.faces[triangle][k]];
+  return Slabs(v, reach).keeps(inner);
+}
+
+}  // namespace
+
+void near_triangles(const Mesh& a, const Mesh& b, const Transform& X_AB, double reach,
+                    std::vector<std::pair<int, int>>& stack, std::vector<std::pair<int, int>>& found) {
+  found.clear(), stack.clear();
+  if (a.tree.nodes.empty() || b.tree.nodes.empty()) return;
+  const Transform X_BA = X_AB.inverse();
+  stack.push_back({0, 0});
+  while (!stack.empty()) {
+    const auto [i, j] = stack.back();
+    stack.pop_back();
+    const MeshTree::Node &na = a.tree.nodes[i], &nb = b.tree.nodes[j];
+    if (!box_of(na).grown(reach).overlaps(box_of(nb).transformed(X_AB))) continue;
+    if (na.leaf() && nb.leaf()) {
+      found.push_back({na.triangle(), nb.triangle()});
+      continue;
+    }
+    if (na.leaf() && !leaf_meets(a, na.triangle(), X_BA, reach, box_of(nb))) continue;
+    if (nb.leaf() && !leaf_meets(b, nb.triangle(), X_AB, reach, box_of(na))) continue;
+    const bool split_a = nb.leaf() || (!na.leaf() && (na.hi - na.lo).sum() >= (nb.hi - nb.lo).sum());
+    if (split_a) {
+      stack.push_back({na.right, j}), stack.push_back({i + 1, j});
+    } else {
+      stack.push_back({i, nb.right}), stack.push_back({i, j + 1});
+    }
+  }
+}
+
+namespace {
+
+std::uint32_t feature_of(const Mesh& m, const MeshPoint& at) {
+  if (at.vertex >= 0) return feature::kVertex | static_cast<std::uint32_t>(at.vertex);
+  // a seam is part of its face
+  if (at.edge >= 0 && std::abs(m.edges[at.edge].bend) > 1e-3) {
+    return feature::kEdge | static_cast<std::uint32_t>(at.edge);
+  }
+  return feature::kFace | static_cast<std::uint32_t>(at.face);
+}
+
+// Vertices of `m` near solid `s`; X: pose of m in the frame of s. Normals point out of s, or into it when
+// flipped.
+void vertex_contacts(const Mesh& s, const Mesh& m, const Transform& X, const Transform& X_AS, bool flip,
+                     double margin, std::vector<char>& seen, CollisionWorkspace::Impl& ws) {
+  seen.assign(m.vertices.size(), 0);
+  const Aabb near = s.bounds.grown(margin);
+  visit_triangles(m.tree, near.transformed(X.inverse()), ws.stack, [&](int f) {
+    for (int v : m.faces[f]) {
+      if (seen[v]) continue;
+      seen[v] = 1;
+      const Vec3 p = X * m.vertices[v];
+      if (near.squared_distance(p) > 0) continue;
+      const MeshPoint at = nearest_point(s, p);
+      const double separation = at.inside ? -at.distance : at.distance;
+      if (at.face < 0 || separation > margin) continue;
+      const Vec3 away = at.inside ? Vec3(at.point - p) : Vec3(p - at.point);
+      // on the surface itself the direction is the face's
+      const Vec3 n = at.distance > 1e-9 ? Vec3(away / at.distance) : s.face_normals[at.face];
+      if ((X.R * m.vertex_normals[v]).dot(n) > 0) continue;  // the back of m
+      const Vec3 middle = X_AS * Vec3(0.5 * (p + at.point)), n_A = X_AS.R * n;
+      const std::uint32_t on_s = feature_of(s, at), on_m = feature::kVertex | static_cast<std::uint32_t>(v);
+      add_to_clusters(flip ? Vec3(-n_A) : n_A, {middle, separation, flip ? on_m : on_s, flip ? on_s : on_m},
+                      ws);
+    }
+  });
+}
+
+SolidEdge solid_edge(const Mesh& m, int e, const Transform& X) {
+  const MeshEdge& edge = m.edges[e];
+  return {X * m.vertices[edge.v[0]],         X * m.vertices[edge.v[1]],
+          X.R * m.face_normals[edge.f[0]],   X.R * m.face_normals[edge.f[1]],
+          X.R * m.vertex_normals[edge.v[0]], X.R * m.vertex_normals[edge.v[1]]};
+}
+
+bool bulges(const Mesh& m, int e) { return m.edges[e].f[1] >= 0 && m.edges[e].bend > 1e-3; }
+
+// (2), in A's frame
+bool is_least(const Mesh& a, const Mesh& b, const Transform& X_AB, const EdgeContact& c, double tolerance) {
+  const double depth = -c.separation();
+  if (depth <= tolerance) return true;
+  const MeshPoint in_a = nearest_point(a, c.on_second);
+  if (in_a.inside && in_a.distance < 0.2 * depth) return false;
+  const MeshPoint in_b = nearest_point(b, X_AB.inverse_apply(c.on_first));
+  return !(in_b.inside && in_b.distance < 0.2 * depth);
+}
+
+void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double margin, double reach,
+                   double tolerance, CollisionWorkspace::Impl& ws) {
+  near_triangles(a, b, X_AB, reach, ws.pair_stack, ws.found);
+  for (const auto& [fa, fb] : ws.found) {
+    for (int ea : a.face_edges[fa]) {
+      if (a.edges[ea].f[0] != fa || !bulges(a, ea)) continue;  // each edge once, with its first face
+      const SolidEdge first = solid_edge(a, ea, Transform::identity());
+      for (int eb : b.face_edges[fb]) {
+        if (b.edges[eb].f[0] != fb || !bulges(b, eb)) continue;
+        EdgeContact c[2];
+        const int n = edge_edge_contacts(first, solid_edge(b, eb, X_AB), tolerance, c);
+        for (int k = 0; k < n; ++k) {
+          const double s = c[k].separation();
+          if (!c[k].by_edges || s > margin || s < -reach || !is_least(a, b, X_AB, c[k], tolerance)) continue;
+          if ((c[k].on_first - c[k].on_second).norm() > reach) continue;
+          add_to_clusters(
+              c[k].normal,
+              {0.5 * (c[k].on_first + c[k].on_second), s, feature::kEdge | static_cast<std::uint32_t>(ea),
+               feature::kEdge | static_cast<std::uint32_t>(eb)},
+              ws);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB,
+                       double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out) {
+  const Transform X_AB = X_WA.inverse() * X_WB, X_BA = X_AB.inverse();
+  if (!a.bounds.grown(margin).overlaps(b.bounds.transformed(X_AB))) return;
+  clear_clusters(ws);
+  const double size = std::min(a.bounds.half().minCoeff(), b.bounds.half().minCoeff());
+  vertex_contacts(a, b, X_AB, Transform::identity(), false, margin, ws.seen_b, ws);
+  vertex_contacts(b, a, X_BA, X_AB, true, margin, ws.seen_a, ws);
+  edge_contacts(a, b, X_AB, margin, std::max(margin, 0.05 * size), 1e-3 * size, ws);
+  emit_clusters(ws, size, X_WA, false, out);
+}
+
+void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, const Mesh& mesh,
+                              const Transform& X_WM, double margin, CollisionWorkspace::Impl& ws,
+                              std::vector<Manifold>& out) {
+  const Transform X = X_WF.inverse() * X_WM;
+  if (!field.bounds.grown(margin).overlaps(mesh.bounds.transformed(X)) &&
+      !(mesh.bounds.transformed(X).hi.z() < field.bounds.lo.z())) {
+    return;
+  }
+  clear_clusters(ws);
+  for (int v = 0; v < static_cast<int>(mesh.vertices.size()); ++v) {  // the mesh's vertices over the terrain
+    const Vec3 p = X * mesh.vertices[v];
+    int i0, i1, j0, j1;
+    if (!cells_under(field, {p, p}, &i0, &i1, &j0, &j1)) {
+      if (p.z() > field.bounds.hi.z() + margin ||
+          !cells_under(field, {Vec3(p.x(), p.y(), field.bounds.lo.z()), p}, &i0, &i1, &j0, &j1))
+        continue;
+    }
+    const double u = (p.x() - field.x0) / field.dx - i0, w = (p.y() - field.y0) / field.dy - j0;
+    const bool upper = w > u;
+    const Vec3 a = field.vertex(i0, j0), c = field.vertex(i0 + 1, j0 + 1);
+    const Vec3 o = upper ? field.vertex(i0, j0 + 1) : field.vertex(i0 + 1, j0);
+    const Vec3 n = (upper ? (c - a).cross(o - a) : (o - a).cross(c - a)).normalized();
+    const double separation = n.dot(p - a);
+    if (separation > margin || (X.R * mesh.vertex_normals[v]).dot(n) > 0) continue;
+    const auto face = static_cast<std::uint32_t>(2 * (j0 * field.cell_columns() + i0) + upper);
+    add_to_clusters(n,
+                    {p - 0.5 * separation * n, separation, feature::kFace | face,
+                     feature::kVertex | static_cast<std::uint32_t>(v)},
+                    ws);
+  }
+  const Aabb box = mesh.bounds.transformed(X).grown(margin);
+  int i0, i1, j0, j1;
+  if (cells_under(field, box, &i0, &i1, &j0, &j1)) {
+    for (int j = j0; j <= j1 + 1; ++j) {
+      for (int i = i0; i <= i1 + 1; ++i) {  // the terrain's vertices in the mesh
+        const Vec3 p = field.vertex(i, j), q = X.inverse_apply(p);
+        if (mesh.bounds.squared_distance(q) > 0) continue;
+        const MeshPoint at = nearest_point(mesh, q);
+        if (!at.inside) continue;
+        const Vec3 n = -(X.R * mesh.face_normals[at.face]);
+        add_to_clusters(
+            n,
+            {p - 0.5 * at.distance * n, -at.distance,
+             feature::kVertex | static_cast<std::uint32_t>(j * field.columns + i), feature_of(mesh, at)},
+            ws);
+      }
+    }
+  }
+  emit_clusters(ws, mesh.bounds.half().minCoeff(), X_WF, false, out);
+}
+
+}  // namespace karakuri::collision_detail

@@ -1,0 +1,23 @@
+// Scratch memory of the narrow phase.
+#pragma once
+
+#include <vector>
+
+#include "collision/narrowphase/epa.h"
+#include "collision/narrowphase/patch.h"
+#include "karakuri/collision/narrowphase.h"
+
+namespace karakuri {
+
+struct CollisionWorkspace::Impl {
+  collision_detail::EpaBuffer epa;
+  std::vector<collision_detail::Patch> clusters;  // of contacts between a mesh and another shape, by normal
+  int cluster_count = 0;
+  std::vector<int> stack;                       // nodes of one tree
+  std::vector<std::pair<int, int>> pair_stack;  // nodes of two trees
+  std::vector<char> seen_a, seen_b;             // marks of vertices
+  std::vector<std::pair<int, int>> found;       // triangles of two meshes near each other
+  std::vector<Manifold> manifolds;              // of closest_points, where shapes overlap
+};
+
+}  // namespace karakuri
