@@ -3,27 +3,10 @@
 //   a = M_ki / M_kk,   M_ij <- M_ij - a M_kj  for j on the path of i,   L_ki = a (1)
 #include <cassert>
 
+#include "core/simd.h"
 #include "karakuri/dynamics/mass_matrix.h"
-#include "spatial/simd.h"
 
 namespace karakuri {
-
-namespace {
-
-/// y <- y - a x. By hand in fours: rows are short, and the compiler's own loop spends longer on preparing.
-inline void subtract_scaled(double* __restrict y, const double* __restrict x, double a, int n) {
-  int j = 0;
-  for (; j + 4 <= n; j += 4) {
-    simd::V4 u, v;
-    __builtin_memcpy(&u, y + j, sizeof u);
-    __builtin_memcpy(&v, x + j, sizeof v);
-    u -= v * a;
-    __builtin_memcpy(y + j, &u, sizeof u);
-  }
-  for (; j < n; ++j) y[j] -= a * x[j];
-}
-
-}  // namespace
 
 void factor(const Model& model, MassMatrix& M) {
   double* entries = M.entries.data();
@@ -35,7 +18,7 @@ void factor(const Model& model, MassMatrix& M) {
     const std::int32_t* path = model.paths.data() + dof.path;
     for (int d = dof.depth - 1; d >= 0; --d) {
       const double a = row[d] * inverse;
-      subtract_scaled(entries + model.dofs[path[d]].row, row, a, d + 1);  // (1)
+      simd::axpy(-a, row, entries + model.dofs[path[d]].row, d + 1);  // (1)
       row[d] = a;
     }
   }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "core/simd.h"
 #include "solver/memory.h"
-#include "solver/simd.h"
 
 namespace karakuri::solver {
+
+using namespace simd;  // NOLINT: private to the module
 
 inline void dense_velocity(const Problem& p, const Block& block, const double* lambda, double* u) {
   const std::size_t n = p.q.size();
@@ -17,14 +19,14 @@ inline void dense_velocity(const Problem& p, const Block& block, const double* l
 
 /// Row of blocks that are all 3x3. The last column is loaded one value early, to stay inside the block.
 inline void sparse_velocity3(const Problem& p, int i, const double* lambda, double* u) {
-  V4 sum = all4(0.0);
-  V4 late = all4(0.0);
+  V4 sum = broadcast(0.0);
+  V4 late = broadcast(0.0);
   for (int e = p.entry_start[i]; e < p.entry_start[i + 1]; ++e) {
     const double* w = p.entry_values.data() + p.entries[e].offset;
     const double* x = lambda + p.blocks[p.entries[e].column].row;
-    sum += load4(w) * all4(x[0]);
-    sum += load4(w + 3) * all4(x[1]);
-    late += load4(w + 5) * all4(x[2]);
+    sum += load4(w) * broadcast(x[0]);
+    sum += load4(w + 3) * broadcast(x[1]);
+    late += load4(w + 5) * broadcast(x[2]);
   }
   for (int r = 0; r < 3; ++r) u[r] = sum[r] + late[r + 1];
 }
@@ -71,8 +73,8 @@ inline void push_velocity(const Problem& p, int i, const double* change, double*
     const double* y = p.response.data() + p.terms[t].offset;
     double* v = velocity + s.velocity;
     if (s.dof == 6 && size == 3) {
-      store4(v, load4(v) + (load4(y) * all4(change[0]) + load4(y + 6) * all4(change[1]) +
-                            load4(y + 12) * all4(change[2])));
+      store4(v, load4(v) + (load4(y) * broadcast(change[0]) + load4(y + 6) * broadcast(change[1]) +
+                            load4(y + 12) * broadcast(change[2])));
       v[4] += y[4] * change[0] + y[10] * change[1] + y[16] * change[2];
       v[5] += y[5] * change[0] + y[11] * change[1] + y[17] * change[2];
     } else {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "solver/simd.h"
+#include "core/simd.h"
 
 namespace karakuri::solver {
+
+using namespace simd;  // NOLINT: private to the module
 
 namespace {
 

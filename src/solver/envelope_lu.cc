@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solver/simd.h"
+#include "core/simd.h"
 
 namespace karakuri::solver {
+
+using namespace simd;  // NOLINT: private to the module
 
 void EnvelopeLu::reset(std::span<const int> first) {
   first_.assign(first.begin(), first.end());

@@ -23,10 +23,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/simd.h"
 #include "solver/memory.h"
-#include "solver/simd.h"
 
 namespace karakuri::solver {
+
+using namespace simd;  // NOLINT: private to the module
 
 namespace {
 

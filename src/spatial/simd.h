@@ -4,11 +4,10 @@
 // it. The fourth lane carries zeros or rubbish; no result depends on it.
 #pragma once
 
+#include "core/simd.h"
 #include "karakuri/spatial/packed.h"
 
 namespace karakuri::simd {
-
-using V4 = double __attribute__((vector_size(32)));
 
 struct V3 {
   V4 m;
@@ -36,7 +35,6 @@ inline void store(Packed33& p, const M3& m) {
   for (int k = 0; k < 3; ++k) store(p.column[k], m.c[k]);
 }
 
-inline V4 broadcast(double s) { return V4{s, s, s, s}; }
 inline V3 zero3() { return {V4{0, 0, 0, 0}}; }
 inline V3 v3(double x, double y, double z) { return {V4{x, y, z, 0}}; }
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace karakuri::solver {
+namespace karakuri::simd {
 
 using V4 = double __attribute__((vector_size(32)));
 
@@ -14,12 +14,12 @@ inline V4 load4(const double* p) {
   return v;
 }
 inline void store4(double* p, V4 v) { std::memcpy(p, &v, sizeof v); }
-inline V4 all4(double x) { return V4{x, x, x, x}; }
+inline V4 broadcast(double x) { return V4{x, x, x, x}; }
 inline double sum4(V4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 inline double dot(const double* a, const double* b, int n) {
-  V4 s0 = all4(0.0);
-  V4 s1 = all4(0.0);
+  V4 s0 = broadcast(0.0);
+  V4 s1 = broadcast(0.0);
   int i = 0;
   for (; i + 8 <= n; i += 8) {
     s0 += load4(a + i) * load4(b + i);
@@ -38,7 +38,7 @@ inline double dot(const double* a, const double* b, int n) {
 inline void dot3(const double* a, std::size_t stride, const double* x, int n, double* out) {
   const double* b = a + stride;
   const double* c = b + stride;
-  V4 a0 = all4(0.0), b0 = a0, c0 = a0;
+  V4 a0 = broadcast(0.0), b0 = a0, c0 = a0;
   V4 a1 = a0, b1 = a0, c1 = a0;
   int i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -70,7 +70,7 @@ inline void dot3(const double* a, std::size_t stride, const double* x, int n, do
 
 /// y += a x.
 inline void axpy(double a, const double* x, double* y, int n) {
-  const V4 va = all4(a);
+  const V4 va = broadcast(a);
   int i = 0;
   for (; i + 4 <= n; i += 4) store4(y + i, load4(y + i) + va * load4(x + i));
   for (; i < n; ++i) y[i] += a * x[i];
@@ -78,9 +78,9 @@ inline void axpy(double a, const double* x, double* y, int n) {
 
 /// y += Σ a_k x_k for three rows x_k `stride` apart.
 inline void axpy3(const double* a, const double* x, std::size_t stride, double* y, int n) {
-  const V4 a0 = all4(a[0]);
-  const V4 a1 = all4(a[1]);
-  const V4 a2 = all4(a[2]);
+  const V4 a0 = broadcast(a[0]);
+  const V4 a1 = broadcast(a[1]);
+  const V4 a2 = broadcast(a[2]);
   int i = 0;
   for (; i + 4 <= n; i += 4)
     store4(y + i,
@@ -88,4 +88,4 @@ inline void axpy3(const double* a, const double* x, std::size_t stride, double* 
   for (; i < n; ++i) y[i] += a[0] * x[i] + a[1] * x[stride + i] + a[2] * x[2 * stride + i];
 }
 
-}  // namespace karakuri::solver
+}  // namespace karakuri::simd
