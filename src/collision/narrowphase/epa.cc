@@ -317,18 +317,40 @@ ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& 
     e.vertices[e.vertex_count] = w;
     if (!expand(e, f, e.vertex_count++)) break;
   }
-  out.separation = upper == kInf ? 0 : -std::max(upper, 0.0);
+  out.separation = upper == kInf ? 0 : -upper;
   return out;
 }
 
+namespace {
+
+// On slivers the weights may be all rounding, and the points far from where the shapes are nearest. An
+// ellipsoid has one point only that looks into the normal.
+void mend_witness(const ConvexPair& pair, const GjkResult& g, ConvexDistance& out) {
+  if ((g.on_a() - g.on_b() - g.nearest).norm() <= 1e-3 * g.distance + 1e-12 * g.scale) return;
+  if (pair.b->core == CoreKind::kEllipsoid) {
+    int index;
+    out.on_b = pair.support_b(-out.normal, &index);
+    out.on_a = out.on_b + g.nearest;
+  } else if (pair.a->core == CoreKind::kEllipsoid) {
+    out.on_a = support(*pair.a, out.normal).p;
+    out.on_b = out.on_a - g.nearest;
+  }
+}
+
+}  // namespace
+
 ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const Vec3& first, double limit) {
   const double radii = pair.a->radius + pair.b->radius;
-  const GjkResult g = gjk(pair, first, limit + radii);
+  GjkResult g = gjk(pair, first, limit + radii);
   ConvexDistance out;
   if (g.state == GjkState::kOverlap) {
     out = epa(pair, g, buffer);
     out.iterations += g.iterations;
-  } else {
+    // A flat tetrahedron may seem to hold the origin. The polytope then finds a direction that separates the
+    // shapes, which is a better start.
+    if (out.separation > 1e-9 * g.scale) g = gjk(pair, -out.normal, limit + radii);
+  }
+  if (g.state != GjkState::kOverlap) {
     out.iterations = g.iterations;
     out.separation = g.distance;
     out.normal = -g.nearest.normalized();
@@ -344,6 +366,7 @@ ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const 
       out.normal = better.normal;  // the points, and so the distance, are right already
     }
   }
+  if (g.state == GjkState::kApart) mend_witness(pair, g, out);
   out.separation -= radii;
   out.on_a += pair.a->radius * out.normal;
   out.on_b -= pair.b->radius * out.normal;

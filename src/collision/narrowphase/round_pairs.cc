@@ -69,18 +69,21 @@ void segments(const ConvexPair& pair, ConvexDistance& out) {
     fallback = ha.squaredNorm() > 0 ? ha.unitOrthogonal()
                                     : (hb.squaredNorm() > 0 ? hb.unitOrthogonal() : Vec3::UnitZ());
   }
-  const Vec3 a = -ha + s * 2 * ha;
-  Vec3 d = b0 + t * 2 * hb - a;
-  if (s > 0 && s < 1 && t > 0 && t < 1) {
-    // Between inner points the difference is square to both; what is not is rounding, and spoils short
-    // normals. Where it is more than that (lines all but parallel, one segment tiny), the points are left
-    // alone.
-    const Vec3 across = ha.normalized().cross(hb.normalized());
-    const double sine2 = across.squaredNorm();
-    const Vec3 square = sine2 > 1e-12 ? Vec3(across * (across.dot(d) / sine2)) : d;
-    if ((square - d).norm() <= 1e-4 * std::min(ha.norm(), hb.norm())) d = square;
-  }
-  set_from_points(pair, a, a + d, fallback.normalized(), out);
+  const Vec3 a = -ha + s * 2 * ha, b = b0 + t * 2 * hb;
+  set_from_points(pair, a, b, fallback.normalized(), out);
+  // Short differences are spoiled by rounding. Along any n the segments are n.p - |n.ha| - |n.hb| apart, p
+  // being the difference of their middles; across both that is |n.p|, and when it is more than along the
+  // difference, it is right.
+  const double radii = pair.a->radius + pair.b->radius;
+  const Vec3 across = fallback.normalized();
+  const Vec3& p = pair.X_AB.p;
+  const double along = out.normal.dot(p) - std::abs(out.normal.dot(ha)) - std::abs(out.normal.dot(hb));
+  const double best = std::abs(across.dot(p)) - std::abs(across.dot(ha)) - std::abs(across.dot(hb));
+  if (best <= along) return;
+  out.normal = across.dot(p) >= 0 ? across : Vec3(-across);
+  out.separation = best - radii;
+  out.on_a = a + pair.a->radius * out.normal;
+  out.on_b = b - pair.b->radius * out.normal;
 }
 
 // (2): q a point in the frame of a box with half extents h; n points out of the box.
