@@ -119,9 +119,9 @@ ContactState solve_local(LocalCone<T>& cone, double b_n, const double* c, double
     double next = kappa - g * force / slope;
     if (!(next > low && next < high))
       next = high < kInfinity ? 0.5 * (low + high) : 2.0 * kappa + cone.l[0] + 1e-300;
-    // quadratic convergence: a step of 1e-7 leaves an error of 1e-14, and the last evaluation is not judged
-    // again
-    last = std::abs(next - kappa) <= 1e-7 * next;
+    // Quadratic convergence: a step of 1e-4 leaves an error of 1e-8, which the next sweep starts from and
+    // squares again; more digits now would be lost to the other contacts' changes.
+    last = std::abs(next - kappa) <= 1e-4 * next;
     kappa = next;
   }
   cone.kappa = kappa;
