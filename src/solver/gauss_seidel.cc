@@ -61,7 +61,7 @@ void prepare_blocks(const Problem& p, Workspace::Memory& m) {
   local.contacts.clear();
   local.cones.clear();
   local.inverse.clear();
-  double w[kMaxBlockSize * kMaxBlockSize];
+  double w[kMaxBlockSize * kMaxBlockSize] = {};
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     diagonal_block(p, i, w);

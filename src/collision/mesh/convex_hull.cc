@@ -197,6 +197,7 @@ bool assemble(std::span<const Vec3> points, std::vector<Facet>& facets, ConvexHu
 
 void set_solid(ConvexHull& h) {
   std::vector<Vec3> vertices;
+  vertices.reserve(h.vertex_count);
   for (int i = 0; i < h.vertex_count; ++i) vertices.push_back(h.vertex(i));
   std::vector<Triangle> triangles;
   for (const HullFace& f : h.faces) {
