@@ -1,9 +1,6 @@
 // Collision against Bullet and FCL in the same run: time per pair or per update, and the ratio.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +11,8 @@
 #include "karakuri/collision/narrowphase.h"
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
+#include "support/options.h"
+#include "support/report.h"
 
 #ifdef KARAKURI_HAVE_BULLET
 #include <btBulletCollisionCommon.h>
@@ -22,9 +21,8 @@
 #include <fcl/fcl.h>
 #endif
 
+namespace karakuri::bench {
 namespace {
-
-using namespace karakuri;
 
 struct Row {
   std::string name, unit;
@@ -446,48 +444,25 @@ Row broad_row(int n) {
   return row;
 }
 
-void print(const Row& r) {
-  const auto ratio = [&](double peer) {
-    return peer > 0 ? fmt::format("{:8.2f} ({:5.2f}x)", peer, r.ours / peer) : fmt::format("{:>17}", "-");
-  };
-  fmt::print("{:<30} {:>9.3f} {:<9} Bullet {}  FCL {}   contacts {:.2f} / {:.2f}\n", r.name, r.ours, r.unit,
-             ratio(r.bullet), ratio(r.fcl), r.contacts, r.bullet_contacts);
+void add_to(Report& report, const Row& r) {
+  const std::string task = r.unit;
+  Comparison c{r.name, task, {{kOurs, r.ours, r.ours}}};
+  if (r.bullet > 0) c.timings.push_back({"Bullet", r.bullet, r.bullet});
+  if (r.fcl > 0) c.timings.push_back({"FCL", r.fcl, r.fcl});
+  report.comparisons.push_back(c);
+  for (const char* peer : {"Bullet", "FCL"}) report.aim_for_ratio(r.name, task, peer, 1.0);
+  report.notes.push_back(
+      fmt::format("{}: {:.2f} contacts or pairs, Bullet {:.2f}", r.name, r.contacts, r.bullet_contacts));
 }
 
-void write_json(const std::vector<Row>& rows, const char* path) {
-  std::ofstream out(path);
-  out << "{\"bench\": \"collision\", \"rows\": [\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Row& r = rows[i];
-    out << fmt::format(
-        "  {{\"name\": \"{}\", \"unit\": \"{}\", \"karakuri\": {:.6g}, \"bullet\": {:.6g}, \"fcl\": {:.6g}, "
-        "\"ratio_bullet\": {:.4g}, \"ratio_fcl\": {:.4g}, \"contacts\": {:.4g}, \"bullet_contacts\": "
-        "{:.4g}}}{}\n",
-        r.name, r.unit, r.ours, r.bullet, r.fcl, r.bullet > 0 ? r.ours / r.bullet : 0,
-        r.fcl > 0 ? r.ours / r.fcl : 0, r.contacts, r.bullet_contacts, i + 1 < rows.size() ? "," : "");
-  }
-  out << "]}\n";
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* json = nullptr;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) json = argv[i + 1];
-  }
+Report run() {
   Random r(1);
   const Shape box = Shape::box({0.5, 0.4, 0.3}), hull = Shape::hull(make_convex_hull(hull_points(r)).value());
   const Soup soup = bumpy_slab();
   const Shape mesh = Shape::mesh(make_mesh(soup.v, soup.f).value());
-  std::vector<Row> rows;
-  const auto add = [&](Row row) {
-    print(row);
-    rows.push_back(std::move(row));
-  };
-  fmt::print(
-      "time of this library, then the peers' with ours / theirs; contacts per pair (or pairs): ours / "
-      "Bullet's\n");
+  Report report{.title = "Collision, microseconds per pair or update", .peers = {"Bullet", "FCL"}};
+  const auto add = [&](const Row& row) { add_to(report, row); };
+  show_progress("pairs");
   // Bullet's boxes report only what overlaps; so does the first row. The second looks 1 cm ahead, as a step
   // does.
   add(pair_row("box-box", box, box, 0));
@@ -495,8 +470,28 @@ int main(int argc, char** argv) {
   add(pair_row("hull-hull (32 vertices)", hull, hull));
   add(pair_row("capsule-box", Shape::capsule(0.2, 0.4), box));
   add(pair_row("hull-mesh (6560 triangles)", mesh, hull, 0.01, true));
+  show_progress("broad phase");
   add(broad_row(1000));
   add(broad_row(10000));
-  if (json) write_json(rows, json);
+  show_progress("");
+  return report;
+}
+
+}  // namespace
+}  // namespace karakuri::bench
+
+int main(int argc, char** argv) {
+  using namespace karakuri::bench;
+  std::string json;
+  CLI::App app("Times collision detection against Bullet and FCL in the same run.");
+  app.add_option("--json", json, "Write all numbers to this file");
+  if (const auto code = parse_options(app, argc, argv)) return *code;
+  pin_to_core();
+  const Report report = run();
+  print(report);
+  if (!json.empty() && !write_json(report, json)) {
+    fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", json);
+    return 2;
+  }
   return 0;
 }

@@ -1,5 +1,4 @@
 // Contact solvers: residual, sweeps and time per contact of every method, against published times
-#include <CLI/CLI.hpp>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "karakuri/dynamics/mass_matrix.h"
 #include "karakuri/solver/solve.h"
 #include "support/contact_problems.h"
+#include "support/options.h"
 #include "support/report.h"
 #include "support/siconos_reader.h"
 #include "support/test_models.h"
@@ -356,6 +356,6 @@ int main(int argc, char** argv) {
   app.add_option("--corpus", options.corpus, "folder with friction-problems/*.dat");
   app.add_option("--rounds", options.rounds, "timings of which the best counts")->check(CLI::PositiveNumber);
   app.add_flag("--robots", options.robots_only, "only the warm-started robots");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = karakuri::bench::parse_options(app, argc, argv)) return *code;
   return karakuri::bench::run(options);
 }

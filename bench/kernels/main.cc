@@ -1,5 +1,4 @@
 // Tree dynamics against MuJoCo and DART: an arm, a humanoid, chains, loose bodies
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -8,6 +7,7 @@
 
 #include "kernels/engine.h"
 #include "kernels/own_ways.h"
+#include "support/options.h"
 #include "support/report.h"
 #include "support/test_models.h"
 #include "support/timing.h"
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.plan.rounds, "How often each engine is timed")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = parse_options(app, argc, argv)) return *code;
 
   pin_to_core();
   Report report{.title = "Tree dynamics, microseconds per call from (q, v) on; best of all rounds",
