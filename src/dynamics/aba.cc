@@ -28,7 +28,7 @@ inline void hand_down(const Model& model, const double* tau, int i, Workspace& w
     const int v = body.first_v + k;
     const DofKind kind = model.dofs[v].kind;
     const V3 axis = load(ws.axis[v]);
-    const SpatialForce U = eliminate(A, kind, axis, body.pitch, model.armature[v], ws.pivot[v]);
+    const SpatialForce U = eliminate(A, kind, axis, body.pitch, ws.diagonal[v], ws.pivot[v]);
     const double u = tau[v] - project(kind, axis, body.pitch, n, f);
     ws.pivot[v].u = u;
     const double s = u * ws.pivot[v].inverse_d;
@@ -83,7 +83,8 @@ inline FreeMotion free_response(const Model& model, const Workspace& ws, int i, 
   const M3 to_principal = transpose(axes);
   const V3 wp = to_principal * w, np = to_principal * (n - cross(c, f));
   const V3 Lp = {load(free.moments).m * wp.m};
-  const V3 dw = axes * V3{(np - cross(wp, Lp)).m * load(free.inverse_moments).m};
+  const V3 turning = ws.free_gyroscopic ? np - cross(wp, Lp) : np;
+  const V3 dw = axes * V3{turning.m * load(free.inverse_moments).m};
   return {dw, f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c))};
 }
 
@@ -152,7 +153,7 @@ void articulated_factor(const Model& model, Workspace& ws) {
     if (body.alone) continue;
     Articulated A = load(ws.articulated[i]);
     for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
-      eliminate(A, model.dofs[v].kind, load(ws.axis[v]), body.pitch, model.armature[v], ws.pivot[v]);
+      eliminate(A, model.dofs[v].kind, load(ws.axis[v]), body.pitch, ws.diagonal[v], ws.pivot[v]);
     }
     if (body.parent == 0) continue;
     shift_to_parent(A, load(ws.pose[i].r));

@@ -4,7 +4,7 @@
 // v. A joint of several dofs is taken as that many joints of one dof with massless bodies between them: since
 // they share the origin, eliminating the dofs one by one is Gaussian elimination of the whole joint, and no
 // small matrix has to be inverted. For the dof with motion S, from last to first,
-//   U = A S,  d = S^T U + armature,  A <- A - U U^T / d                                                   (1)
+//   U = A S,  d = S^T U + diagonal,  A <- A - U U^T / d                                                   (1)
 //   u = tau - S^T p,  p <- p + U u / d                                                                    (2)
 //   qdd = (u - U^T a) / d,  a <- a + S qdd                            (base to tip, from first to last)   (3)
 // Moving A to the parent's origin, r away, with N = M [r]x, Q = [r]x (G - N/2):
@@ -58,10 +58,10 @@ inline SpatialForce times_motion(const Articulated& A, DofKind kind, V3 axis, do
 }
 
 /// (1); the pivot is stored.
-inline SpatialForce eliminate(Articulated& A, DofKind kind, V3 axis, double pitch, double armature,
+inline SpatialForce eliminate(Articulated& A, DofKind kind, V3 axis, double pitch, double diagonal,
                               Workspace::Pivot& pivot) {
   const SpatialForce U = times_motion(A, kind, axis, pitch);
-  const double inverse_d = 1.0 / (project(kind, axis, pitch, U.n, U.f) + armature);
+  const double inverse_d = 1.0 / (project(kind, axis, pitch, U.n, U.f) + diagonal);
   simd::store(pivot.Un, U.n);
   simd::store(pivot.Uf, U.f);
   pivot.inverse_d = inverse_d;

@@ -57,7 +57,7 @@ void crba(const Model& model, Workspace& ws, MassMatrix& M) {
       const DofMomentum m = momentum_of(ws.composite[i], dof.kind, axis, body.pitch);
       double* row = M.entries.data() + dof.row;
       fill_row(model, ws, dof, m.n + cross(d, m.f), m.f, row);
-      row[dof.depth] += model.armature[v];
+      row[dof.depth] += ws.diagonal[v];
     }
   }
 }

@@ -51,14 +51,12 @@ int common_length(const Model& model, int a, int b) {
   return a < 0 ? 0 : model.dofs[a].depth + 1;
 }
 
-/// Index of the group of `body`, added where it is new. Few bodies are touched at a time, and rows of one
-/// body follow each other, so the search from the end is short.
+/// Index of the group of `body`, added where it is new.
 int group_of(const Model& model, int body, ResponseBuffers& b) {
-  for (int g = static_cast<int>(b.groups.size()) - 1; g >= 0; --g) {
-    if (b.groups[g].body == body) return g;
-  }
+  std::int32_t& at = b.group_at[body];
+  if (at >= 0) return at;
   b.groups.push_back({.body = body, .length = model.dofs[last_dof(model.bodies[body])].depth + 1});
-  return static_cast<int>(b.groups.size()) - 1;
+  return at = static_cast<std::int32_t>(b.groups.size()) - 1;
 }
 
 /// Finds the sides of all rows, sorts them by group and gives each group its room in y.
@@ -83,6 +81,7 @@ void lay_out(const Model& model, std::span<const ImpulseRow> rows, ResponseBuffe
     weight += group.length;
     first += std::exchange(group.count, 0);
   }
+  for (const Group& group : b.groups) b.group_at[group.body] = -1;
   b.sides.resize(b.found.size());
   for (const Side& side : b.found) {
     Group& group = b.groups[side.group];
@@ -119,6 +118,28 @@ Impulses gather(std::span<const ImpulseRow> rows, const Workspace& ws, const Res
     all.f.x[lane] = F.f[0], all.f.y[lane] = F.f[1], all.f.z[lane] = F.f[2];
   }
   return all;
+}
+
+void fill_by_propagation(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                         ResponseBuffers& b) {
+  for (const Group& group : b.groups) {
+    weights_of_propagation(model, ws, group.body, b.weights.data() + group.weight);
+    for (int block = 0; block < block_count(group); ++block) {
+      rows_by_propagation(model, ws, group.body, gather(rows, ws, b, group, 4 * block),
+                          b.y.data() + group.y + static_cast<std::int64_t>(block) * group.length);
+    }
+  }
+}
+
+void fill_by_factor(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                    ResponseBuffers& b) {
+  for (const Group& group : b.groups) {
+    weights_of_factor(model, *b.mass_matrix, group.body, b.weights.data() + group.weight);
+    for (int block = 0; block < block_count(group); ++block) {
+      rows_by_factor(model, *b.mass_matrix, ws, group.body, gather(rows, ws, b, group, 4 * block),
+                     b.y.data() + group.y + static_cast<std::int64_t>(block) * group.length);
+    }
+  }
 }
 
 /// Adds the products of four sides of g with four of h: block numbers as given, over the first n dofs. Each
@@ -163,7 +184,7 @@ void multiply_groups(const Model& model, const ResponseBuffers& b, MatOut& A) {
 
 }  // namespace
 
-ResponseBuffers::ResponseBuffers(const Model& model) {
+ResponseBuffers::ResponseBuffers(const Model& model) : group_at(model.bodies.size(), -1) {
   if (model.max_depth <= kFactorDepthLimit) mass_matrix.emplace(model);
 }
 
@@ -180,23 +201,25 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
   } else if (!has_factor) {
     articulated_factor(model, ws);
   }
-  for (const Group& group : b.groups) {
-    double* weights = b.weights.data() + group.weight;
-    if (by_factor)
-      weights_of_factor(model, *b.mass_matrix, group.body, weights);
-    else
-      weights_of_propagation(model, ws, group.body, weights);
-    for (int block = 0; block < block_count(group); ++block) {
-      Packed4* y = b.y.data() + group.y + static_cast<std::int64_t>(block) * group.length;
-      const Impulses F = gather(rows, ws, b, group, 4 * block);
-      if (by_factor)
-        rows_by_factor(model, *b.mass_matrix, ws, group.body, F, y);
-      else
-        rows_by_propagation(model, ws, group.body, F, y);
-    }
-  }
+  if (by_factor)
+    fill_by_factor(model, rows, ws, b);
+  else
+    fill_by_propagation(model, rows, ws, b);
   multiply_groups(model, b, A);
   return method;
+}
+
+void response_vectors(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                      ResponseBuffers& b) {
+  lay_out(model, rows, b);
+  fill_by_propagation(model, rows, ws, b);
+}
+
+void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
+              MatOut A) {
+  assert(A.rows() == static_cast<Eigen::Index>(rows.size()) && A.cols() == A.rows());
+  response_vectors(model, rows, ws, b);
+  multiply_groups(model, b, A);
 }
 
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,

@@ -15,6 +15,7 @@ Workspace::Workspace(const Model& model)
       pivot(static_cast<std::size_t>(model.nv)),
       motion(static_cast<std::size_t>(model.nv)),
       change(static_cast<std::size_t>(model.nv)),
+      diagonal(model.armature),
       version_(model.version()) {
   pose[0].R =
       Mat3(Mat3::Identity());  // the world stands still at the origin; nothing else ever writes to [0]

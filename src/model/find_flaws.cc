@@ -136,16 +136,8 @@ void check_joint(const Joint& joint, Flaws& flaws) {
 }
 
 void check_material(const Material& material, Flaws& flaws) {
-  const std::string where = fmt::format("material '{}'", material.name);
-  for (const double friction : {material.static_friction, material.kinetic_friction}) {
-    if (!(friction >= 0) || !std::isfinite(friction)) {
-      flaws.add(where, fmt::format("its friction is {:g}", friction), "it must be finite and not below zero");
-    }
-  }
-  if (!(material.restitution >= 0 && material.restitution <= 1)) {
-    flaws.add(where, fmt::format("its restitution is {:g}", material.restitution),
-              "it must lie between 0 and 1");
-  }
+  if (const auto flaw = find_flaw(material.surface))
+    flaws.add(fmt::format("material '{}'", material.name), "it " + *flaw, "mend its surface");
 }
 
 }  // namespace

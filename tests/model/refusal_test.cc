@@ -171,12 +171,13 @@ TEST(Refusal, NumbersThatAreNotFiniteInGravityShapesAndMaterials) {
   shaped.m.link(shaped.foot).shapes.push_back({.shape = {}, .X_LS = Transform::translation({0, kNan, 0})});
   expect_refused(shaped.m, "link 'foot'", "shape");
 
-  for (double Material::* value :
-       {&Material::static_friction, &Material::kinetic_friction, &Material::restitution}) {
+  for (double Surface::* value :
+       {&Surface::static_friction, &Surface::kinetic_friction, &Surface::restitution,
+        &Surface::torsional_friction, &Surface::rolling_friction, &Surface::damping}) {
     for (const double bad : {kNan, kInf, -0.1}) {
       Leg rubber;
       Material material{.name = "rubber"};
-      material.*value = bad;
+      material.surface.*value = bad;
       rubber.m.add_material(material);
       expect_refused(rubber.m, "material 'rubber'", "");
     }

@@ -53,6 +53,7 @@ struct ResponseBuffers {
   };
   std::vector<Side> found, sides;  // in the order of the rows, and by group
   std::vector<Group> groups;
+  std::vector<std::int32_t> group_at;  // by body: its group, -1: none; kept at -1 between calls
   std::vector<Packed4> y;
   std::vector<double> weights;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
@@ -65,6 +66,17 @@ struct ResponseBuffers {
 /// Allocates only while `buffers` grow.
 ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, ResponseMethod method,
                         bool has_factor, Workspace& ws, ResponseBuffers& buffers, MatOut A);
+
+/// The vectors y alone, by propagation, for callers that keep A as a product: in `buffers`, the number of the
+/// dof at depth d of group g's path for its side s is y[g.y + (s / 4) * g.length + d].lane[s % 4], signed,
+/// and D^-1 at that dof weights[g.weight + d]. Only reads `ws`, so that several threads may share it.
+/// @pre aba() or articulated_factor() for these poses.
+void response_vectors(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                      ResponseBuffers& buffers);
+/// Fills A as response() does with kPropagation, only reading `ws`.
+/// @pre aba() or articulated_factor() for these poses.
+void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+              ResponseBuffers& buffers, MatOut A);
 
 /// v <- v + M^-1 J^T impulses, O(n).  @pre aba() or articulated_factor() for these poses.
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,

@@ -54,7 +54,7 @@ struct Workspace {
   /// One degree of freedom eliminated from the articulated inertia.
   struct Pivot {
     Packed3 Un, Uf;    // articulated inertia times the dof's motion
-    double inverse_d;  // 1 / (S^T U + armature)
+    double inverse_d;  // 1 / (S^T U + diagonal)
     double u;          // effort that is left for the dof
   };
 
@@ -71,6 +71,13 @@ struct Workspace {
   std::vector<Pivot> pivot;          // aba, articulated_factor
   std::vector<DofMotion> motion;     // crba
   std::vector<double> change;        // apply_impulses: what is added to the velocities
+
+  // Set by the caller, read by crba, aba and articulated_factor. A step that is implicit in springs and
+  // dampers adds them here: (M + h D + h^2 K) is as cheap to factor as M.
+  std::vector<double> diagonal;  // nv; what is added to the mass matrix; at first Model::armature
+  // Whether aba() turns the spin of bodies alone in their trees by w x I w. A caller who keeps their angular
+  // momentum himself leaves it out.
+  bool free_gyroscopic = true;
 
  private:
   std::uint64_t version_;

@@ -13,22 +13,21 @@
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/model/ids.h"
 #include "karakuri/model/joint.h"
+#include "karakuri/model/material.h"
 #include "karakuri/spatial/inertia.h"
 
 namespace karakuri {
 
-struct Material {
-  std::string name;
-  double static_friction = 0.5;
-  double kinetic_friction = 0.5;
-  double restitution = 0;
-};
-
 /// A shape fixed to a link.
 struct ShapePlacement {
   ShapeId shape;
-  Transform X_LS;  // pose in the link frame
-  MaterialId material;
+  Transform X_LS;       // pose in the link frame
+  MaterialId material;  // none: Surface{}
+  // Which shapes it meets: two of one group always if it is positive, never if it is negative; else each must
+  // have a bit of its category in the other's mask. A mask of 0: it is there to be seen only.
+  std::uint32_t category = 1;
+  std::uint32_t mask = ~0u;
+  std::int32_t group = 0;
 };
 
 struct Link {

@@ -1,0 +1,48 @@
+// The rows of one step: how each acts on bodies, and what law it obeys. World hands them, island by island,
+// to the solvers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "karakuri/dynamics/response.h"
+#include "karakuri/solver/problem.h"
+
+namespace karakuri {
+
+/// What a block of rows stands for; `RowBlock::index` says which.
+enum class RowSource : std::uint8_t {
+  kLoop,      // Model::loops
+  kLimit,     // dof
+  kFriction,  // dof: dry friction in the joint
+  kDrive,     // dof
+  kSpring,    // spring of the world
+  kContact,   // contact of the world
+};
+
+/// Rows [row, row + size) that are solved together.
+struct RowBlock {
+  solver::RowKind kind = solver::RowKind::kEquality;
+  RowSource source = RowSource::kContact;
+  std::int32_t index = 0;
+  std::int32_t row = 0;
+  std::int32_t size = 0;
+};
+
+/// clear() keeps the memory. Units: translational rows m/s and N s, rotational rows rad/s and N m s.
+struct Rows {
+  std::vector<RowBlock> blocks;
+  std::vector<ImpulseRow> impulses;  // the velocity J v and the impulse J^T lambda of each row
+  std::vector<double> bias;          // added to J v
+  std::vector<double> compliance;    // velocity per impulse
+  std::vector<double> lower, upper;  // impulses of box rows
+  std::vector<double> friction;      // coefficients of the tangential rows of cones
+  std::vector<double> lambda;        // in: warm start, out: impulses
+
+  int size() const { return static_cast<int>(impulses.size()); }
+  void clear();
+  /// Appends a block of zeroed rows; returns its first row.
+  int add(solver::RowKind kind, RowSource source, int index, int size);
+};
+
+}  // namespace karakuri

@@ -1,0 +1,72 @@
+// Springs, dampers, ERP and CFM, Baumgarte's term: one form of row.
+//
+//   J v' + bias + compliance lambda = 0,   lambda: impulse of the step (1)
+//
+// A spring k and a damper d at displacement c, both at the end of the step, give the impulse
+//   lambda = -h (k (c + h J v') + d J v') (2) bias = k c / (h k + d),   compliance = 1 / (h (h k + d)) (3)
+// ODE's ERP and CFM are bias = ERP c / h and compliance = CFM / h, so that ERP = h k / (h k + d),
+// CFM = 1 / (h k + d). Baumgarte's c'' + 2 beta c' + gamma^2 c = 0 over one step from J v is
+//   J v' = J v - h (2 beta J v + gamma^2 c) (4)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace karakuri {
+
+struct Softness {
+  double bias = 0;
+  double compliance = 0;
+};
+
+/// (3). @pre h k + d > 0
+inline Softness implicit_spring(double k, double d, double c, double h) {
+  return {k * c / (h * k + d), 1 / (h * (h * k + d))};
+}
+
+/// How position errors of rigid contacts, limits and loops are undone.
+enum class Stabilization : std::uint8_t {
+  kPosition,   // the position itself is corrected; velocities, and so the energy of motion, never notice
+  kErp,        // ERP and CFM in the velocity rows, as ODE does
+  kBaumgarte,  // (4)
+  kPenalty,    // a spring and a damper in place of the constraint, (3)
+  kNone,
+};
+
+struct StabilizationSettings {
+  Stabilization kind = Stabilization::kPosition;
+  double erp = 0.2;        // kPosition, kErp: the share of the error that one step undoes
+  double cfm = 0;          // kErp [m/(N s) or rad/(N m s)]
+  double beta = 5;         // kBaumgarte [1/s]
+  double gamma = 5;        // kBaumgarte [1/s]
+  double stiffness = 1e6;  // kPenalty [N/m]
+  double damping = 1e3;    // kPenalty [N s/m]
+  double slop = 5e-5;      // depth of contacts that is left alone [m]
+  double max_speed = 1;    // with which contacts are pushed apart, at most [m/s or rad/s]
+};
+
+/// The row of an equality with position error c and present velocity u.
+inline Softness stabilize(const StabilizationSettings& s, double c, double u, double h) {
+  switch (s.kind) {
+    case Stabilization::kErp: return {s.erp * c / h, s.cfm / h};
+    case Stabilization::kBaumgarte: return {-u + h * (2 * s.beta * u + s.gamma * s.gamma * c), 0};
+    case Stabilization::kPenalty: return implicit_spring(s.stiffness, s.damping, c, h);
+    case Stabilization::kPosition:
+    case Stabilization::kNone: break;
+  }
+  return {};
+}
+
+/// The row of an inequality: `gap` is how far it is from touching, negative when it is violated. A gap may
+/// close within the step but no more than that.
+inline Softness stabilize_gap(const StabilizationSettings& s, double gap, double u, double h) {
+  if (gap > 0) return {gap / h, s.kind == Stabilization::kErp ? s.cfm / h : 0};
+  const double c = std::min(0.0, gap + s.slop);
+  Softness soft = s.kind == Stabilization::kBaumgarte
+                      ? Softness{h * s.gamma * s.gamma * c, 0}
+                      : stabilize(s, s.kind == Stabilization::kPenalty ? gap : c, u, h);
+  soft.bias = std::max(soft.bias, -s.max_speed);
+  return soft;
+}
+
+}  // namespace karakuri

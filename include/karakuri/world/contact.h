@@ -1,0 +1,87 @@
+// What can be read of a world after a step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "karakuri/model/ids.h"
+#include "karakuri/solver/solve.h"
+#include "karakuri/spatial/spatial_vector.h"
+
+namespace karakuri {
+
+enum class ContactState : std::uint8_t {
+  kOpen,   // no force
+  kStick,  // force within the cone, no slip
+  kSlide,  // force on the cone's side, against the slip
+};
+
+/// One contact point between two shapes. All vectors in world axes.
+struct Contact {
+  LinkId link_a, link_b;
+  std::int32_t collider_a = -1, collider_b = -1;  // of World::colliders()
+  std::uint32_t part_a = 0, part_b = 0;           // of compound shapes
+  std::uint64_t feature = 0;    // which features of the shapes meet; lasts from step to step
+  Vec3 point = Vec3::Zero();    // half way between the surfaces [m]
+  Vec3 normal = Vec3::UnitZ();  // from A to B
+  double separation = 0;        // negative: depth [m]
+  Vec3 force = Vec3::Zero();    // on B, mean over the step [N]
+  Vec3 moment = Vec3::Zero();   // on B: torsional and rolling friction [N m]
+  Vec3 slip = Vec3::Zero();     // velocity of B relative to A along the surface [m/s]
+  ContactState state = ContactState::kOpen;
+
+  // What the next step starts from.
+  Vec3 impulse = Vec3::Zero();          // on B, without that of bouncing [N s]
+  Vec3 turning_impulse = Vec3::Zero();  // [N m s]
+  Vec3 stretch = Vec3::Zero();          // ContactModel::kPenalty: of the tangential spring [m]
+};
+
+enum class EventKind : std::uint8_t {
+  kContactBegin,  // two links begin to press on each other
+  kContactEnd,
+  kLimitHit,  // a joint comes to its limit
+  kSleep,     // a link with all that it touches
+  kWake,
+  kQuarantine,  // a link's state became non-finite; it is frozen
+};
+
+struct Event {
+  EventKind kind = EventKind::kContactBegin;
+  double time = 0;
+  LinkId link_a, link_b;  // contact: both; sleep, wake, quarantine: the root of the tree
+  JointId joint;          // limit
+};
+
+/// What a joint carries, mean over the step.
+struct JointLoad {
+  Force wrench;                      // from parent to child at the joint's frame M, world axes [N m, N]
+  std::array<double, 6> drive{};     // effort of drives and set_effort() on each dof [N m or N]
+  std::array<double, 6> friction{};  // of dry friction
+  std::array<double, 6> limit{};     // of limits
+};
+
+struct Energies {
+  double kinetic = 0;    // [J]
+  double potential = 0;  // of gravity and the joints' springs [J]
+  double total() const { return kinetic + potential; }
+};
+
+/// Seconds spent in the parts of the last step.
+struct StepTimes {
+  double hooks = 0, dynamics = 0, collision = 0, rows = 0, solve = 0, integrate = 0, finish = 0;
+  double total() const { return hooks + dynamics + collision + rows + solve + integrate + finish; }
+};
+
+/// How well the last step was solved: the worst island's report, and sizes.
+struct StepReport {
+  solver::Status status = solver::Status::kConverged;
+  double residual = 0;  // natural map [m/s]
+  int islands = 0;      // with rows
+  int rows = 0;
+  int contacts = 0;  // within their margins
+  int sweeps = 0;    // most of any island
+  int newton = 0;
+  double penetration = 0;  // deepest contact at the start of the step [m]
+};
+
+}  // namespace karakuri

@@ -1,0 +1,166 @@
+// A world that steps: trees and free bodies, contacts with exact friction, islands, sleep, snapshots.
+//
+// Same program, same calls: the same bits, for any number of threads. No step allocates once the buffers have
+// grown to what the scene needs. Ids of what is not there are told, never followed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "karakuri/collision/query.h"
+#include "karakuri/core/diagnostic.h"
+#include "karakuri/model/state.h"
+#include "karakuri/world/contact.h"
+#include "karakuri/world/scene.h"
+#include "karakuri/world/settings.h"
+
+namespace karakuri {
+
+/// An implicit PD drive of one dof: effort = stiffness (q_target - q') + damping (v_target - v'), at the end
+/// of the step, cut at +-limit. A damping of infinity holds v_target exactly, as far as the limit allows.
+struct Drive {
+  double stiffness = 0;  // [N m/rad or N/m]
+  double damping = 0;    // [N m s/rad or N s/m]
+  double q_target = 0;   // of the three dofs of a quaternion: components of a rotation vector
+  double v_target = 0;
+  double limit = DofProperties::kNone;  // [N m or N]; the joint's effort_limit counts too
+};
+
+/// A spring from a point of a link to a point of the world: the mouse.
+struct PointSpring {
+  LinkId link;
+  Vec3 p_L = Vec3::Zero();     // in the link's frame [m]
+  Vec3 target = Vec3::Zero();  // in the world [m]
+  double stiffness = 0;        // [N/m]
+  double damping = 0;          // [N s/m]
+};
+using SpringId = Id<struct SpringTag>;
+
+/// A shape of the scene, as the world keeps it.
+struct ColliderInfo {
+  LinkId link;
+  ShapeId shape;
+  Transform X_LS;
+  Surface surface;
+};
+
+/// All that a world's future depends on, beside its scene and settings. A value: copy it, keep it, write it.
+struct Snapshot {
+  std::uint64_t scene = 0;       // of what scene, see World::scene_hash()
+  std::vector<std::byte> bytes;  // with version and checksum; may be written to a file as it is
+};
+
+class World {
+ public:
+  /// Or all that is wrong with the scene or settings.
+  static Result<World> make(Scene scene, const WorldSettings& settings = {},
+                            const Vec3& gravity = kEarthGravity);
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+  ~World();
+
+  /// `count` steps of settings().dt.
+  void step(int count = 1);
+
+  // ---- what it is
+  const Scene& scene() const;
+  const Model& model() const;
+  const WorldSettings& settings() const;
+  /// Empty when taken, else what is wrong, and the old ones stay.
+  std::vector<Diagnostic> set_settings(const WorldSettings& settings);
+  const Vec3& gravity() const;
+  void set_gravity(const Vec3& gravity);
+  std::span<const ColliderInfo> colliders() const;
+
+  // ---- where it is; spans are good until the next step
+  double time() const;
+  const State& state() const;
+  std::span<const double> q(JointId joint) const;  // empty: no such joint, or it has no coordinates
+  std::span<const double> v(JointId joint) const;
+  Transform pose(LinkId link) const;   // identity where there is no such link
+  Motion velocity(LinkId link) const;  // of the link's origin, world axes
+  Motion acceleration(
+      LinkId link) const;  // of the link's origin over the last step: change of velocity per time
+
+  // ---- setting it; false, with nothing done, where names or sizes do not fit or numbers are not finite
+  bool set_q(JointId joint, std::span<const double> q);
+  bool set_v(JointId joint, std::span<const double> v);
+  bool set_state(std::span<const double> q, std::span<const double> v);
+  /// Moves the tree of a link that hangs on a free joint, so that the link comes to X_WL; contacts start
+  /// anew.
+  bool teleport(LinkId link, const Transform& X_WL);
+  /// Of a link that is alone in its tree.
+  bool set_velocity(LinkId link, const Motion& velocity);
+
+  // ---- acting on it
+  /// Efforts on the dofs of a joint, from now on [N m or N].
+  bool set_effort(JointId joint, std::span<const double> effort);
+  /// Of one dof. A drive that is all zeros does nothing.
+  bool set_drive(JointId joint, const Drive& drive, int dof = 0);
+  const Drive& drive(JointId joint, int dof = 0) const;
+  /// During the next step only; adds up. Point in the link's frame, force and moment in world axes.
+  bool add_force(LinkId link, const Vec3& force, const Vec3& p_L = Vec3::Zero(),
+                 const Vec3& moment = Vec3::Zero());
+  SpringId add_spring(const PointSpring& spring);  // none where there is no such link
+  bool set_spring(SpringId id, const PointSpring& spring);
+  void remove_spring(SpringId id);
+  /// The whole tree of the link moves as its velocities say, whatever pushes it.
+  bool set_kinematic(LinkId link, bool kinematic);
+  /// Loops can be opened and closed again.
+  bool set_loop_closed(JointId joint, bool closed);
+  void wake(LinkId link);
+  bool awake(LinkId link) const;
+  bool quarantined(LinkId link) const;
+
+  /// Called before each step (and substep), to read and to act. Returns a number for remove_hook().
+  int add_hook(std::function<void(World&)> hook);
+  void remove_hook(int hook);
+
+  // ---- what happened in the last step
+  std::span<const Contact> contacts() const;
+  std::span<const Event> events() const;
+  JointLoad load(JointId joint) const;
+  /// Sum of the contact forces on a link, about its origin, world axes.
+  Force contact_force(LinkId link) const;
+  Energies energies() const;
+  const StepTimes& times() const;
+  const StepReport& report() const;
+
+  // ---- sensing
+  struct Hit {
+    LinkId link;
+    int collider = -1;
+    RayHit hit;
+  };
+  std::optional<Hit> ray_cast(const Vec3& origin, const Vec3& direction, double limit) const;
+  /// What an inertial unit at a point of a link feels, in the link's axes: angular velocity, and acceleration
+  /// without gravity.
+  struct InertialReading {
+    Vec3 angular_velocity, acceleration;
+  };
+  InertialReading inertial(LinkId link, const Vec3& p_L = Vec3::Zero()) const;
+
+  // ---- snapshots
+  Snapshot snapshot() const;
+  /// Errors when it is of another scene, another version, or damaged; nothing changes then.
+  std::vector<Diagnostic> restore(const Snapshot& snapshot);
+  /// Of everything a snapshot holds.
+  std::uint64_t hash() const;
+  /// Of the compiled scene: snapshots fit worlds whose hashes agree.
+  std::uint64_t scene_hash() const;
+  /// Random numbers of the world's own, part of its state.
+  Random& random();
+
+  struct Impl;
+
+ private:
+  explicit World(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace karakuri
