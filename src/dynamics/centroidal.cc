@@ -20,6 +20,18 @@ double displacement(const Model& model, const State& state, int v) {
   return dof_position(model, state.q_view(), v) - (turns ? 0 : model.dof_properties[v].rest);
 }
 
+Mat3 matrix(const M3& m) {
+  Mat3 out;
+  out << vec(m.c[0]), vec(m.c[1]), vec(m.c[2]);
+  return out;
+}
+
+/// At the body's origin.
+Force body_momentum(const WorldInertia& in, const Workspace& ws, int i) {
+  const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
+  return {vec(in.I * w + cross(in.h, v)), vec(v * in.mass + cross(w, in.h))};
+}
+
 }  // namespace
 
 double total_mass(const Model& model) {
@@ -40,13 +52,30 @@ Vec3 center_of_mass(const Model& model, const Workspace& ws) {
 
 Force momentum(const Model& model, const Workspace& ws, const Vec3& point) {
   Force sum;
-  for (int i = 1; i < model.body_count(); ++i) {
-    const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
-    const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
-    const Force at_origin{vec(in.I * w + cross(in.h, v)), vec(v * in.mass + cross(w, in.h))};
-    sum = sum + at_origin.shifted(point - Vec3(ws.pose[i].p));
-  }
+  for (int i = 1; i < model.body_count(); ++i)
+    sum =
+        sum +
+        body_momentum(world_inertia(model.bodies[i], ws.pose[i]), ws, i).shifted(point - Vec3(ws.pose[i].p));
   return sum;
+}
+
+TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree) {
+  TreeMotion out;
+  const Vec3 root = ws.pose[tree.first].p;  // all moments about it first: near, so nothing is lost
+  for (int i = tree.first; i < tree.last; ++i) {
+    const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
+    const Vec3 r = Vec3(ws.pose[i].p) - root, h = vec(in.h), moved = h + in.mass * r;
+    out.mass += in.mass;
+    out.center += moved;
+    // parallel axes, from the body's origin to the root's
+    out.inertia += Mat3(matrix(in.I)) - skew(r) * skew(h) - skew(moved) * skew(r);
+    out.momentum = out.momentum + body_momentum(in, ws, i).shifted(-r);
+  }
+  const Vec3 c = out.center / out.mass;
+  out.inertia += out.mass * skew(c) * skew(c);
+  out.momentum = out.momentum.shifted(c);
+  out.center = root + c;
+  return out;
 }
 
 void centroidal_momentum_matrix(const Model& model, Workspace& ws, MatOut A) {

@@ -38,10 +38,20 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
     c.stretch.setZero();
 }
 
+/// What joints did; of trees that sleep it stays as it was.
+void clear_joint_impulses(World::Impl& w) {
+  w.limit_before = w.limit_impulse;
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    if (!w.trees[t].awake) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_impulse})
+      std::fill(v->begin() + root.first_v, v->begin() + last.first_v + last.dofs, 0.0);
+  }
+}
+
 void read_impulses(World::Impl& w, double h) {
-  for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_before})
-    std::fill(v->begin(), v->end(), 0.0);
-  std::swap(w.limit_before, w.limit_impulse);
+  clear_joint_impulses(w);
   for (const RowBlock& block : w.rows.blocks) {
     const double* lambda = w.rows.lambda.data() + block.row;
     switch (block.source) {
@@ -62,6 +72,7 @@ void read_drives(World::Impl& w, double h) {
   const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
   for (int i = 0; i < w.model.nv; ++i) {
     const Drive& drive = w.drives[i];
+    if (!w.trees[w.tree_of[w.model.dofs[i].body]].awake) continue;
     w.drive_effort[i] = w.effort[i];
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;

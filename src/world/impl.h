@@ -12,6 +12,7 @@
 #include "karakuri/constraint/rows.h"
 #include "karakuri/core/parallel.h"
 #include "karakuri/core/random.h"
+#include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/world/world.h"
 
@@ -177,7 +178,10 @@ struct World::Impl : world_detail::Persistent {
   bool is_shifted = false;                            // any position is corrected in this step
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
-  std::vector<std::uint8_t> fast;                 // by collider
+  std::vector<std::uint8_t> fast;    // by collider
+  std::vector<std::uint8_t> floats;  // by tree: its momentum is kept
+  std::vector<TreeMotion> motions;   // by tree that floats: before it moves
+  bool any_floats = false;
   std::vector<double> free_until;                 // by tree: share of the step that it moves
   std::vector<double> limit_before;               // nv
   std::vector<double> still_of_set;               // by tree
@@ -212,6 +216,8 @@ struct World::Impl : world_detail::Persistent {
   void solve_islands(double h);       // solve_islands.cc
   void penalty_contacts(double h);    // penalty.cc: instead of rows
   void move_bodies(double h);         // move_bodies.cc: velocities, positions
+  void remember_momentum(double h);   // keep_momentum.cc
+  void give_momentum_back();          // keep_momentum.cc
   void stop_fast_bodies(double h);    // stop_fast_bodies.cc
   void quarantine_infinite_states();  // quarantine.cc
   void finish(double h);              // finish.cc: read-outs, events, sleep

@@ -230,6 +230,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);
   pushed.resize(count);
   free_until.resize(count);
+  floats.resize(count);
+  motions.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
   tree_of.assign(bodies, -1);

@@ -211,9 +211,11 @@ void World::Impl::move_bodies(double h) {
   if (rows.size() > 0)
     apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(total.data(), rows.size()), ws,
                    state.v_view());  // (1)
+  remember_momentum(h);
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (trees[t].awake && !trees[t].quarantined) move_tree(*this, static_cast<int>(t), h);
   }
+  give_momentum_back();
 }
 
 }  // namespace karakuri

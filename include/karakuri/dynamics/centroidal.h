@@ -13,6 +13,15 @@ Vec3 center_of_mass(const Model& model, const Workspace& ws);
 /// Linear momentum [kg m/s] and angular momentum about `point` [kg m^2/s], as (moment, force).
 /// @pre update_velocities()
 Force momentum(const Model& model, const Workspace& ws, const Vec3& point);
+/// One tree as a whole: its momentum, and its inertia as if its joints were locked.
+struct TreeMotion {
+  double mass = 0;              // [kg]
+  Vec3 center = Vec3::Zero();   // of mass, in the world [m]
+  Force momentum;               // linear, and angular about the centre of mass, world axes
+  Mat3 inertia = Mat3::Zero();  // about the centre of mass, world axes [kg m^2]
+};
+/// @pre update_velocities()
+TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree);
 /// The 6 x nv matrix that takes v to (angular momentum about the centre of mass; linear momentum).
 /// Orin & Goswami (2008).  @pre update_poses(). Overwrites ws.composite.
 void centroidal_momentum_matrix(const Model& model, Workspace& ws, MatOut A);
