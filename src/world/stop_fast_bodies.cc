@@ -2,6 +2,7 @@
 // would have met it, their tree's motion ends: the rest of the step is lost, its velocity is not, and the
 // next step finds the contact. Pairs that had contacts in this step are left to those.
 #include <algorithm>
+#include <cmath>
 
 #include "karakuri/collision/ccd.h"
 #include "karakuri/dynamics/kinematics.h"
@@ -31,11 +32,46 @@ Transform pose_of(const Workspace& ws, const BodyShape& c) {
   return Transform{Mat3(ws.pose[c.body].R), Vec3(ws.pose[c.body].p)} * c.X_BS;
 }
 
-bool had_contact(const World::Impl& w, ProxyPair pair) {
-  const auto at = std::lower_bound(
-      w.contacts.begin(), w.contacts.end(), pair,
-      [](const Contact& c, ProxyPair p) { return ProxyPair{c.collider_a, c.collider_b} < p; });
-  return at != w.contacts.end() && at->collider_a == pair.a && at->collider_b == pair.b;
+std::span<const Contact> contacts_of(const World::Impl& w, ProxyPair pair) {
+  const auto before = [](const Contact& c, ProxyPair p) { return ProxyPair{c.collider_a, c.collider_b} < p; };
+  auto last = std::lower_bound(w.contacts.begin(), w.contacts.end(), pair, before);
+  const auto first = last;
+  while (last != w.contacts.end() && last->collider_a == pair.a && last->collider_b == pair.b) ++last;
+  return {first, last};
+}
+
+/// Whether two shapes in contact have gone through each other: their origins have changed sides, or they
+/// overlap by half of the thinner one.
+bool went_through(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
+                  const Transform& end_b, CollisionWorkspace& ws) {
+  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
+  const bool endless = std::isinf(a.radius) || std::isinf(b.radius);
+  const double before = (w.collider_pose[pair.b].p - w.collider_pose[pair.a].p).dot(contact.normal);
+  const double after = (end_b.p - end_a.p).dot(contact.normal);
+  if (!endless && before > 0 && after < 0) return true;
+  ClosestPoints nearest;
+  return closest_points(*a.shape, end_a, *b.shape, end_b, ws, nearest) &&
+         nearest.separation < -kThick * std::min(a.inner_radius, b.inner_radius);
+}
+
+/// The share of the step that a pair may move.
+double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, const Transform& end_b,
+                  CollisionWorkspace& ws) {
+  ImpactOptions options;
+  if (const std::span<const Contact> contacts = contacts_of(w, pair); !contacts.empty()) {
+    if (!went_through(w, pair, contacts[0], end_a, end_b, ws)) return 1;
+    double gap = contacts[0].separation;
+    for (const Contact& c : contacts) gap = std::min(gap, c.separation);
+    constexpr double kTouching = 1e-5;  // [m]
+    if (gap < kTouching) return 0;
+    options.target = std::min(options.target, 0.5 * gap);
+    options.tolerance = 0.25 * options.target;
+  }
+  const Impact impact =
+      time_of_impact(*w.colliders[pair.a].shape, Sweep::between(w.collider_pose[pair.a], end_a),
+                     *w.colliders[pair.b].shape, Sweep::between(w.collider_pose[pair.b], end_b), options, ws);
+  const bool stops = impact.state == ImpactState::kTouching || impact.state == ImpactState::kUnresolved;
+  return stops ? impact.t : 1;
 }
 
 }  // namespace
@@ -52,15 +88,13 @@ void World::Impl::stop_fast_bodies(double h) {
   std::fill(free_until.begin(), free_until.end(), 1.0);
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
-    if ((!fast[a] && !fast[b]) || had_contact(*this, memory.pair)) continue;
-    const Sweep sweep_a = Sweep::between(collider_pose[a], pose_of(view, colliders[a]));
-    const Sweep sweep_b = Sweep::between(collider_pose[b], pose_of(view, colliders[b]));
-    const Impact impact =
-        time_of_impact(*colliders[a].shape, sweep_a, *colliders[b].shape, sweep_b, {}, slots[0].collision);
-    if (impact.state != ImpactState::kTouching && impact.state != ImpactState::kUnresolved) continue;
+    if (!fast[a] && !fast[b]) continue;
+    const double share = free_share(*this, memory.pair, pose_of(view, colliders[a]),
+                                    pose_of(view, colliders[b]), slots[0].collision);
+    if (share == 1) continue;
     for (const int c : {a, b}) {
       if (const int tree = tree_of[colliders[c].body]; tree >= 0)
-        free_until[tree] = std::min(free_until[tree], impact.t);
+        free_until[tree] = std::min(free_until[tree], share);
     }
   }
   for (std::size_t t = 0; t < trees.size(); ++t) {
