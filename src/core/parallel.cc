@@ -1,5 +1,6 @@
 #include "karakuri/core/parallel.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -12,7 +13,10 @@ struct Parallel::Pool {
   tbb::task_arena arena;
 };
 
-Parallel::Parallel(int threads) : threads_(std::max(1, threads)) {
+// More threads than the machine has would only wait for each other, and results do not depend on their
+// number.
+Parallel::Parallel(int threads)
+    : threads_(std::clamp(threads, 1, std::max(1, tbb::info::default_concurrency()))) {
   if (threads_ > 1) pool_ = std::make_unique<Pool>(threads_);
 }
 Parallel::~Parallel() = default;

@@ -5,9 +5,9 @@
 
 namespace karakuri {
 
-/// A pool of up to `threads` workers, the caller among them. With one thread nothing is ever started.
-/// Work is handed out in no particular order: to get the same bits for any number of threads, each index
-/// writes only what belongs to it.
+/// A pool of up to `threads` workers, the caller among them, and no more than the machine has. With one
+/// thread nothing is ever started. Work is handed out in no particular order: to get the same bits for any
+/// number of threads, each index writes only what belongs to it.
 class Parallel {
  public:
   explicit Parallel(int threads = 1);
