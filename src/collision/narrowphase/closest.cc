@@ -6,6 +6,7 @@
 
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/narrowphase/surface_pairs.h"
+#include "collision/narrowphase/witness.h"
 #include "collision/narrowphase/workspace.h"
 
 namespace karakuri {
@@ -27,7 +28,11 @@ void flip(ClosestPoints& c) {
 void convex_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                    CollisionWorkspace::Impl& ws, ClosestPoints& out) {
   const ConvexView va = convex_view(a), vb = convex_view(b);
-  to_world(distance_of({&va, &vb, X_WA.inverse() * X_WB}, ws.epa), X_WA, out);
+  const ConvexPair pair{&va, &vb, X_WA.inverse() * X_WB};
+  ConvexDistance d = distance_of(pair, ws.epa);
+  sharpen_normal(pair, d);
+  align_witness(pair, d);
+  to_world(d, X_WA, out);
 }
 
 void convex_plane(const Shape& a, const Transform& X_WA, const Transform& X_WP, ClosestPoints& out) {
