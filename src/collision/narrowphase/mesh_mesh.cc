@@ -166,6 +166,26 @@ void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double m
   }
 }
 
+// No surface is near the other, but one solid may be inside the other: push it out through the face next to
+// its centre. X: pose of m in the frame of s.
+void add_if_swallowed(const Mesh& s, const Mesh& m, const Transform& X, const Transform& X_AS, bool flip,
+                      CollisionWorkspace::Impl& ws) {
+  if (s.use != MeshUse::kSolid || !contains(s, X * m.vertices[0])) return;
+  const MeshPoint at = nearest_point(s, X * m.bounds.center());
+  const Vec3 n = s.face_normals[at.face];
+  int deepest = 0;
+  double least = 1e300;
+  for (int v = 0; v < static_cast<int>(m.vertices.size()); ++v) {
+    const double h = n.dot(X * m.vertices[v] - at.point);
+    if (h < least) least = h, deepest = v;
+  }
+  if (least >= 0) return;
+  const Vec3 middle = X_AS * Vec3(X * m.vertices[deepest] - 0.5 * least * n), n_A = X_AS.R * n;
+  const std::uint32_t on_s = feature::kFace | static_cast<std::uint32_t>(at.face),
+                      on_m = feature::kVertex | static_cast<std::uint32_t>(deepest);
+  add_to_clusters(flip ? Vec3(-n_A) : n_A, {middle, least, flip ? on_m : on_s, flip ? on_s : on_m}, ws);
+}
+
 }  // namespace
 
 void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, const Transform& X_WB,
@@ -177,6 +197,8 @@ void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, cons
   vertex_contacts(a, b, X_AB, Transform::identity(), false, margin, ws.seen_b, ws);
   vertex_contacts(b, a, X_BA, X_AB, true, margin, ws.seen_a, ws);
   edge_contacts(a, b, X_AB, margin, std::max(margin, 0.05 * size), 1e-3 * size, ws);
+  if (ws.cluster_count == 0) add_if_swallowed(a, b, X_AB, Transform::identity(), false, ws);
+  if (ws.cluster_count == 0) add_if_swallowed(b, a, X_BA, X_AB, true, ws);
   emit_clusters(ws, size, X_WA, false, out);
 }
 
@@ -189,6 +211,8 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
     return;
   }
   clear_clusters(ws);
+  PatchPoint lowest{Vec3::Zero(), 0, 0, 0};
+  Vec3 lowest_normal = Vec3::UnitZ();
   for (int v = 0; v < static_cast<int>(mesh.vertices.size()); ++v) {  // the mesh's vertices over the terrain
     const Vec3 p = X * mesh.vertices[v];
     int i0, i1, j0, j1;
@@ -203,12 +227,12 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
     const Vec3 o = upper ? field.vertex(i0, j0 + 1) : field.vertex(i0 + 1, j0);
     const Vec3 n = (upper ? (c - a).cross(o - a) : (o - a).cross(c - a)).normalized();
     const double separation = n.dot(p - a);
-    if (separation > margin || (X.R * mesh.vertex_normals[v]).dot(n) > 0) continue;
+    if (separation > margin) continue;
     const auto face = static_cast<std::uint32_t>(2 * (j0 * field.cell_columns() + i0) + upper);
-    add_to_clusters(n,
-                    {p - 0.5 * separation * n, separation, feature::kFace | face,
-                     feature::kVertex | static_cast<std::uint32_t>(v)},
-                    ws);
+    const PatchPoint point{p - 0.5 * separation * n, separation, feature::kFace | face,
+                           feature::kVertex | static_cast<std::uint32_t>(v)};
+    if (separation < lowest.separation) lowest = point, lowest_normal = n;
+    if ((X.R * mesh.vertex_normals[v]).dot(n) <= 0) add_to_clusters(n, point, ws);
   }
   const Aabb box = mesh.bounds.transformed(X).grown(margin);
   int i0, i1, j0, j1;
@@ -228,6 +252,8 @@ void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, c
       }
     }
   }
+  // sunk in by its back alone
+  if (ws.cluster_count == 0 && lowest.separation < 0) add_to_clusters(lowest_normal, lowest, ws);
   emit_clusters(ws, mesh.bounds.half().minCoeff(), X_WF, false, out);
 }
 
