@@ -5,8 +5,12 @@
 // d_max along k directions n, and a box with corners P' (least along n) and Q' (most along n) is kept iff
 //   n . P' <= d_max  and  n . Q' >= d_min   for all k                                                  (1)
 // Here k = 4: the triangle's normal and the in-plane normals of its sides.
-// A vertex inside the other solid leaves it through its nearest face; so the contact never points along a
-// seam. Two bulging edges follow the rules of edge_contact.h (Kuroda 2002, section 5.4.2):
+// A vertex inside the other solid leaves it through its nearest face, if it is the tip of its own solid that
+// way:
+//   -n . (u - v) <= slack |u - v|  for every neighbour u of vertex v, n out of the other solid (5)
+// otherwise it is a point of a face, or of a straight edge, that has come near a side of the other solid, and
+// would push it sideways off the seam that the vertex stands on. Two bulging edges follow the rules of
+// edge_contact.h (Kuroda 2002, section 5.4.2):
 //   both cones allow the perpendicular n between the edges: their nearest points push along n             (2)
 //   one or none does: a face pushes on the other's edge instead                                          (3)
 // The thesis takes the face next to the failing edge and the other edge's nearest point, and so may push with
@@ -108,8 +112,32 @@ struct Side {
   bool flip;
 };
 
-// A point of m with normal m_normal (frame of s) against the surface of s.
-void point_contact(const Side& k, const Vec3& p, const Vec3& m_normal, std::uint32_t on_m, double margin,
+// (5) [rad]. A corner may lean: the corners of a face that is not quite flush are all wanted. A vertex within
+// a face or a straight edge may not: its only normals are those of the surface around it.
+constexpr double kLean = 0.2, kFlush = 1e-3;
+
+// d lies within the cone of vertex v.
+bool is_tip(const Mesh& m, int v, const Vec3& d) {
+  bool corner = true;
+  double most = -1;  // of the cosines between d and the edges
+  for (int i = m.vertex_edge_first[v]; i < m.vertex_edge_first[v + 1]; ++i) {
+    const MeshEdge& e = m.edges[m.vertex_edges[i]];
+    const Vec3 along = (m.vertices[e.v[0] == v ? e.v[1] : e.v[0]] - m.vertices[v]).normalized();
+    corner = corner && m.vertex_normals[v].dot(along) < -0.05;
+    most = std::max(most, d.dot(along));
+  }
+  return most <= (corner ? kLean : kFlush);
+}
+
+// The same for an edge.
+bool is_ridge(const SolidEdge& e, const Vec3& d) {
+  return std::abs(d.dot((e.b - e.a).normalized())) <= kLean && within_edge_cone(e, d, kLean);
+}
+
+// A point of m (frame of s) against the surface of s, if m allows to be pushed there: may_push(-n in the
+// frame of m).
+template <class MayPush>
+void point_contact(const Side& k, const Vec3& p, std::uint32_t on_m, double margin, MayPush&& may_push,
                    CollisionWorkspace::Impl& ws) {
   const MeshPoint at = nearest_point(k.s, p);
   const double separation = at.inside ? -at.distance : at.distance;
@@ -117,7 +145,7 @@ void point_contact(const Side& k, const Vec3& p, const Vec3& m_normal, std::uint
   const Vec3 away = at.inside ? Vec3(at.point - p) : Vec3(p - at.point);
   // on the surface itself the direction is the face's
   const Vec3 n = at.distance > 1e-9 ? Vec3(away / at.distance) : k.s.face_normals[at.face];
-  if (m_normal.dot(n) > 0) return;  // the back of m
+  if (!may_push(Vec3(-(k.X.R.transpose() * n)))) return;
   const Vec3 middle = k.X_AS * Vec3(0.5 * (p + at.point)), n_A = k.X_AS.R * n;
   const std::uint32_t on_s = feature_of(k.s, at);
   add_to_clusters(k.flip ? Vec3(-n_A) : n_A, {middle, separation, k.flip ? on_m : on_s, k.flip ? on_s : on_m},
@@ -133,8 +161,10 @@ void vertex_contacts(const Side& k, double margin, std::vector<char>& seen, Coll
       seen[v] = 1;
       const Vec3 p = k.X * k.m.vertices[v];
       if (near.squared_distance(p) > 0) continue;
-      point_contact(k, p, k.X.R * k.m.vertex_normals[v], feature::kVertex | static_cast<std::uint32_t>(v),
-                    margin, ws);
+      const auto may_push = [&](const Vec3& d) {
+        return k.m.vertex_normals[v].dot(d) >= 0 && is_tip(k.m, v, d);  // not the back of m; (5)
+      };
+      point_contact(k, p, feature::kVertex | static_cast<std::uint32_t>(v), margin, may_push, ws);
     }
   });
 }
@@ -220,16 +250,18 @@ void dipping_edges(const Side& k, bool all, const std::vector<char>& pushes, Col
     const Vec3 p = k.m.vertices[edge.v[0]], q = k.m.vertices[edge.v[1]];
     const auto at = [&](double u) { return Vec3(k.X * Vec3(p + (t0 + u * (t1 - t0)) * (q - p))); };
     if (!contains(k.s, at(0.5))) continue;
-    const Vec3 normal =
-        k.X.R * (k.m.face_normals[edge.f[0]] + k.m.face_normals[edge.f[edge.f[1] >= 0]]).normalized();
+    const Vec3 normal = (k.m.face_normals[edge.f[0]] + k.m.face_normals[edge.f[edge.f[1] >= 0]]).normalized();
     // Half way between two parallel faces both are nearest. Beside it they are not; the one that faces the
     // edge more is meant.
     const Vec3 before = at(0.49), after = at(0.51);
     const auto facing = [&](const Vec3& x) {
-      return normal.dot(k.s.face_normals[nearest_point(k.s, x).face]);
+      return (k.X.R * normal).dot(k.s.face_normals[nearest_point(k.s, x).face]);
     };
-    point_contact(k, facing(before) <= facing(after) ? before : after, all ? Vec3(Vec3::Zero()) : normal,
-                  feature::kEdge | static_cast<std::uint32_t>(e), 0, ws);
+    const auto may_push = [&](const Vec3& d) {
+      return all || (normal.dot(d) >= 0 && is_ridge(solid_edge(k.m, e, Transform::identity()), d));
+    };
+    point_contact(k, facing(before) <= facing(after) ? before : after,
+                  feature::kEdge | static_cast<std::uint32_t>(e), 0, may_push, ws);
   }
 }
 
