@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collision/narrowphase/segment_box.h"
+
 namespace karakuri::collision_detail {
 
 void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const Vec3& eb, double* s,
@@ -198,12 +200,36 @@ bool has_point_form(CoreKind k) { return k >= CoreKind::kBox && k <= CoreKind::k
 
 }  // namespace
 
+namespace {
+
+// A segment core against a box core; flip: the box is A.
+void segment_against_box(const ConvexPair& pair, bool flip, ConvexDistance& out) {
+  const Transform& X = pair.X_AB;
+  const double length = flip ? pair.b->size.z() : pair.a->size.z();
+  if (flip) {
+    segment_box(X.p, X.R.col(2) * length, pair.a->size, out);
+    std::swap(out.on_a, out.on_b);
+    out.on_b -= pair.b->radius * out.normal;
+    out.separation -= pair.b->radius;
+    return;
+  }
+  segment_box(-(X.R.transpose() * X.p), X.R.row(2).transpose() * length, pair.b->size, out);
+  out.normal = -(X.R * out.normal);
+  out.on_b = X * out.on_b;
+  out.on_a = X * out.on_a + pair.a->radius * out.normal;
+  out.separation -= pair.a->radius;
+}
+
+}  // namespace
+
 bool closed_form_distance(const ConvexPair& pair, ConvexDistance& out) {
   const CoreKind ka = pair.a->core, kb = pair.b->core;
   if (ka <= CoreKind::kSegment && kb <= CoreKind::kSegment) {
     segments(pair, out);
     return true;
   }
+  if (ka == CoreKind::kSegment && kb == CoreKind::kBox) return segment_against_box(pair, false, out), true;
+  if (ka == CoreKind::kBox && kb == CoreKind::kSegment) return segment_against_box(pair, true, out), true;
   Vec3 on_box, n;
   if (ka == CoreKind::kPoint && has_point_form(kb)) {
     const double d = point_core(-(pair.X_AB.R.transpose() * pair.X_AB.p), *pair.b, &on_box, &n);
