@@ -7,11 +7,11 @@
 // meshes and terrains the deepest contact, whose points must lie on the surfaces.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "collision/fuzz.h"
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/random_surfaces.h"
 #include "karakuri/collision/narrowphase.h"
@@ -25,12 +25,6 @@ namespace {
 
 using namespace testing;
 using collision_detail::ConvexView;
-
-/// KARAKURI_FUZZ_PAIRS as in distance_test.cc.
-int pair_count() {
-  const char* text = std::getenv("KARAKURI_FUZZ_PAIRS");
-  return text ? std::max(1, std::atoi(text)) : 400;
-}
 
 bool convex_kind(ShapeKind k) { return k <= ShapeKind::kHull; }
 bool surface_kind(ShapeKind k) { return k == ShapeKind::kMesh || k == ShapeKind::kHeightfield; }
@@ -162,6 +156,7 @@ std::string refute(const RandomPair& p, const ClosestPoints& c, Oracle& oracle) 
     return "not finite";
   if (std::abs(c.normal.norm() - 1) > 1e-9) return "normal not unit";
   if (p.b.kind() == ShapeKind::kPlane) return refute_plane(p, c);
+  if (kSanitized) return "";
   const double tol = tolerance(p);
   const double bound = oracle.lower_bound(p, c);
   const auto inside = [&](bool surely) {
@@ -210,18 +205,20 @@ TEST_P(SurfacePairs, DistanceIsProved) {
   Random r(5000 + 31 * static_cast<int>(ka) + static_cast<int>(kb));
   CollisionWorkspace ws;
   Oracle oracle;
+  std::vector<Manifold> manifolds;
   std::map<std::string, int> notes;
   int failures = 0;
-  for (int i = 0, n = pair_count(); i < n && failures < 5; ++i) {
+  for (int i = 0, n = fuzz_pairs(400); i < n && failures < 5; ++i) {
     const RandomPair p = random_surface_pair(r, ka, kb);
     ClosestPoints c, back;
     ASSERT_TRUE(closest_points(p.a, p.X_WA, p.b, p.X_WB, ws, c));
     ASSERT_TRUE(closest_points(p.b, p.X_WB, p.a, p.X_WA, ws, back));
     std::string fault = kb == ShapeKind::kCompound ? refute_compound(p, c, ws) : refute(p, c, oracle);
     if (!same_when_turned(p, c, back)) fault += fmt::format(" turned round {:.9g}", back.separation);
+    fault += manifold_fault(p, ws, manifolds);
     ++notes[c.separation > 0 ? "apart" : "overlapping"];
 #ifdef KARAKURI_HAVE_FCL
-    if (kb != ShapeKind::kCompound) {
+    if (kb != ShapeKind::kCompound && !kSanitized) {
       const FclAnswer fcl = fcl_distance(p.a, p.X_WA, p.b, p.X_WB);
       // FCL stops at 1e-6 m; a mesh is a surface to it, without an inside or a depth
       const double tol = tolerance(p) + 2e-6 * (1 + p.scale);

@@ -58,8 +58,15 @@ void add_witness(const ConvexPair& pair, const ConvexDistance& given, const Face
                  const FacePolygon& b, Patch& patch) {
   const double tolerance = 1e-6 * extent_of(pair);
   const ConvexDistance d = straight(pair, given);
-  patch.add({0.5 * (d.on_a + d.on_b), d.separation, name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
-             name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)});
+  const PatchPoint point{0.5 * (d.on_a + d.on_b), d.separation,
+                         name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
+                         name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)};
+  for (int i = 0; i < patch.count;
+       ++i) {  // an end of the line, less deep than the point that goes by its name
+    PatchPoint& p = patch.points[i];
+    if (p.feature_a == point.feature_a && p.feature_b == point.feature_b) return void(p = point);
+  }
+  patch.add(point);
 }
 
 // Reduces a polygon to its side that lies furthest into d, when that side is nearly perpendicular to d.
