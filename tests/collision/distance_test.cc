@@ -12,6 +12,7 @@
 
 #include "collision/depth_search.h"
 #include "collision/fuzz.h"
+#include "collision/hull_sat.h"
 #include "karakuri/collision/narrowphase.h"
 
 #ifdef KARAKURI_HAVE_FCL
@@ -155,6 +156,27 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
     for (const auto& [note, count] : notes) line += fmt::format(" {} {};", count, note);
     fmt::print("{}\n", line);
   }
+}
+
+// The axis that GJK and EPA find is the one that a search over all faces and pairs of edges finds.
+TEST(Distance, HullDepthsAreThoseOfSeparatingAxes) {
+  Random r(77);
+  CollisionWorkspace ws;
+  int overlapping = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const RandomPair p = random_pair(r, ShapeKind::kHull, ShapeKind::kHull);
+    ClosestPoints c;
+    ASSERT_TRUE(closest_points(p.a, p.X_WA, p.b, p.X_WB, ws, c));
+    const double axes = hull_sat(p);
+    if (c.separation >= 0) {
+      EXPECT_LE(axes, c.separation + 1e-11 * p.scale)
+          << i;  // corners may be further apart than any axis says
+      continue;
+    }
+    ++overlapping;
+    EXPECT_NEAR(axes, c.separation, 1e-11 * p.scale + 1e-9 * -c.separation) << i;
+  }
+  EXPECT_GT(overlapping, 1000);
 }
 
 // Pairs of the generator above that once were answered wrongly: witness points from slivers of GJK and EPA,
