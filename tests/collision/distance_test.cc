@@ -2,16 +2,17 @@
 //
 // Apart by s: the witness points lie in the shapes (so the distance is at most s) and the planes through them
 // across the normal separate the shapes (so it is at least s). Overlapping by s: moving by s along the normal
-// parts them (at most s), and no direction tried does with less: around the normal, at random, all axes of
-// polyhedra, and FCL's own.
+// parts them (at most s), and no direction tried does with less: around the normal, at random, by a search of
+// its own (depth_search.h), all axes of polyhedra, and FCL's.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "collision/random_shapes.h"
+#include "collision/depth_search.h"
+#include "collision/fuzz.h"
+#include "collision/hull_sat.h"
 #include "karakuri/collision/narrowphase.h"
 
 #ifdef KARAKURI_HAVE_FCL
@@ -23,32 +24,28 @@ namespace {
 
 using namespace testing;
 
-/// KARAKURI_FUZZ_PAIRS: random pairs per pair of kinds. The full check is 200000; the default takes seconds.
-int pair_count() {
-  const char* text = std::getenv("KARAKURI_FUZZ_PAIRS");
-  return text ? std::max(1, std::atoi(text)) : 1500;
-}
-
-double reach_along(const RandomPair& p, const Vec3& d) {
-  return support_value(p.a, p.X_WA.R.transpose() * d) + d.dot(p.X_WA.p) +
-         support_value(p.b, -(p.X_WB.R.transpose() * d)) - d.dot(p.X_WB.p);
-}
-
 bool curved(ShapeKind k) {
   return k == ShapeKind::kCylinder || k == ShapeKind::kCone || k == ShapeKind::kEllipsoid;
 }
 
-// Coordinates carry 1e-16 of the scale; a hundred operations and the square roots of GJK's end condition
-// leave 1e-12, and on curved shapes that all but touch a normal known to 1e-8 rad. EPA stops at 1e-9 of the
-// depth; curved shapes with a whole family of nearest points (a tiny one inside a huge cylinder) may run out
-// of vertices at 1e-5 of it.
-double tolerance(const RandomPair& p, double s) {
-  const bool both_capsules =
-      p.a.kind() == ShapeKind::kCapsule && p.b.kind() == ShapeKind::kCapsule;  // may be parallel
-  const bool round = curved(p.a.kind()) || curved(p.b.kind()) || both_capsules;
-  // A body a thousand times smaller, deep inside a cylinder or cone, sees a whole ring of equal ways out.
-  const double deep = round ? (p.scale > 1000 * p.small ? 2e-4 : 2e-5) : 1e-8;
-  return (round ? 4e-8 : 1e-11) * p.scale + deep * std::abs(s) + 1e-9 * p.small;
+struct Tolerance {
+  double separation;  // between the separation, its proof from below and that from above [m]
+  double point;       // of the witness points outside the shapes [m]
+  double askew;       // of b - a from separation * normal [m]
+};
+
+// Coordinates carry 1e-16 of the scale; some thousand operations leave 1e-11 at worst. A nearest point of a
+// curved shape is where a squared distance is least, and so known to the root of the rounding, 1.5e-8 rad,
+// seen over a lever of up to twice the scale: 4e-8. EPA stops at 1e-9 of the depth, which leaves the normal
+// of an ellipsoid right to the root of that, 3e-5 rad, and its points right to as much of its size; where the
+// polytope is full, the search that follows is good to 1e-6 of the depth. Two faces tilted by less than 1e-6
+// have points across from each other up to that tilt times their size.
+Tolerance tolerance(const RandomPair& p, double s) {
+  const bool round = curved(p.a.kind()) || curved(p.b.kind());
+  const double least = (round ? 4e-8 : 1e-11) * p.scale;
+  if (s > 0) return {least, least, least};
+  const double point = least + (round ? 2e-4 : 0) * p.small + 1e-6 * p.scale;
+  return {least + (round ? 1e-6 : 1e-9) * -s, point, point + (round ? 1e-4 : 0) * p.scale};
 }
 
 std::string describe(const RandomPair& p, const ClosestPoints& c, int index) {
@@ -62,34 +59,31 @@ std::string refute(const RandomPair& p, const ClosestPoints& c, Random& r, const
   if (!std::isfinite(c.separation) || !c.normal.allFinite() || !c.on_a.allFinite() || !c.on_b.allFinite())
     return "not finite";
   if (std::abs(c.normal.norm() - 1) > 1e-9) return "normal not unit";
-  const double tol = tolerance(p, c.separation);
+  const Tolerance tol = tolerance(p, c.separation);
   const double along = -reach_along(p, c.normal);
-  if (std::abs(along - c.separation) > tol) return fmt::format("the normal separates by {:.9g}", along);
-  // Deep witness points are averages over a chord of A - B; on curved shapes the chord's ends may be a few
-  // degrees apart.
-  const bool round = curved(p.a.kind()) || curved(p.b.kind());
-  const double point_tol = c.separation > 0 ? tol : tol + (round ? 1e-2 : 1e-6) * p.small + 1e-6 * p.scale;
+  if (std::abs(along - c.separation) > tol.separation)
+    return fmt::format("the normal separates by {:.9g}", along);
   const double out_a = outside_by(p.a, p.X_WA.inverse_apply(c.on_a));
   const double out_b = outside_by(p.b, p.X_WB.inverse_apply(c.on_b));
-  if (out_a > point_tol || out_b > point_tol)
+  if (out_a > tol.point || out_b > tol.point)
     return fmt::format("witness outside by {:g}, {:g}", out_a, out_b);
-  const double gap = c.normal.dot(c.on_b - c.on_a);
-  if (std::abs(gap - c.separation) > point_tol)
-    return fmt::format("witnesses are {:.9g} apart along the normal", gap);
+  const Vec3 between = c.on_b - c.on_a;
   if (c.separation > 0) {
-    // on nearly flat simplices the weights of the points lose more digits than the distance itself
-    if ((c.on_b - c.on_a).norm() > c.separation + 2 * tol + (round ? 1e-6 * p.scale : 0))
-      return "witnesses are not nearest";
-    return "";
+    return between.norm() > c.separation + tol.separation ? "witnesses are not nearest" : "";
   }
-  const auto better = [&](const Vec3& d) { return reach_along(p, d) < -c.separation - tol; };
+  const double askew = (between - c.separation * c.normal).norm();
+  if (askew > tol.askew) return fmt::format("witnesses are askew by {:g}", askew);
+  const auto better = [&](double reach) { return reach < -c.separation - tol.separation; };
   for (int k = 0; k < 24; ++k) {
     const Vec3 d =
         k < 12 ? random_unit(r) : (c.normal + std::pow(10, -1 - k % 4) * random_unit(r)).normalized();
-    if (better(d)) return fmt::format("direction {} needs only {:.9g}", k, reach_along(p, d));
+    if (better(reach_along(p, d))) return fmt::format("direction {} needs only {:.9g}", k, reach_along(p, d));
   }
+  if (kSanitized) return "";
+  const double found = least_reach(p, c.normal, r);
+  if (better(found)) return fmt::format("a search needs only {:.9g}", found);
   for (const Vec3& d : more) {
-    if (better(d)) return fmt::format("an axis needs only {:.9g}", reach_along(p, d));
+    if (better(reach_along(p, d))) return fmt::format("an axis needs only {:.9g}", reach_along(p, d));
   }
   return "";
 }
@@ -126,7 +120,8 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
   const ShapeKind ka = kConvexKinds[GetParam().first], kb = kConvexKinds[GetParam().second];
   Random r(1000 + 31 * GetParam().first + GetParam().second), directions(7);
   CollisionWorkspace ws;
-  const int n = pair_count();
+  const int n = fuzz_pairs(1500);
+  std::vector<Manifold> manifolds;
   std::map<std::string, int> notes;
   int failures = 0;
   const auto polyhedral = [](ShapeKind k) { return k == ShapeKind::kBox || k == ShapeKind::kHull; };
@@ -138,9 +133,9 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
     // thousands of axes each: every 16th pair
     if (polyhedral(ka) && polyhedral(kb) && i % 16 == 0) more = separating_axes(p);
 #ifdef KARAKURI_HAVE_FCL
-    const FclAnswer fcl = fcl_distance(p.a, p.X_WA, p.b, p.X_WB);
+    const FclAnswer fcl = kSanitized ? FclAnswer{} : fcl_distance(p.a, p.X_WA, p.b, p.X_WB);
     if (fcl.known && c.separation < 0) more.push_back(fcl.normal), more.push_back(-fcl.normal);
-    const double tol = tolerance(p, c.separation) + 2e-6 * (1 + p.scale) +
+    const double tol = tolerance(p, c.separation).separation + 2e-6 * (1 + p.scale) +
                        1e-3 * std::abs(c.separation);  // FCL stops at 1e-6 m
     ++notes[!fcl.known ? "FCL gives no answer"
             : (fcl.separation > 0) != (c.separation > 0) && std::abs(c.separation) > tol
@@ -150,7 +145,7 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
             : fcl.separation < c.separation                  ? "FCL's depth is larger"
                                                              : "FCL's depth is smaller"];
 #endif
-    const std::string fault = refute(p, c, directions, more);
+    const std::string fault = refute(p, c, directions, more) + manifold_fault(p, ws, manifolds);
     if (fault.empty()) continue;
     ADD_FAILURE() << describe(p, c, i) << ": " << fault;
     ++failures;
@@ -160,6 +155,59 @@ TEST_P(ConvexPairs, DistanceAndDepthAreProved) {
     std::string line = fmt::format("{}-{}:", to_string(ka), to_string(kb));
     for (const auto& [note, count] : notes) line += fmt::format(" {} {};", count, note);
     fmt::print("{}\n", line);
+  }
+}
+
+// The axis that GJK and EPA find is the one that a search over all faces and pairs of edges finds.
+TEST(Distance, HullDepthsAreThoseOfSeparatingAxes) {
+  Random r(77);
+  CollisionWorkspace ws;
+  int overlapping = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const RandomPair p = random_pair(r, ShapeKind::kHull, ShapeKind::kHull);
+    ClosestPoints c;
+    ASSERT_TRUE(closest_points(p.a, p.X_WA, p.b, p.X_WB, ws, c));
+    const double axes = hull_sat(p);
+    if (c.separation >= 0) {
+      EXPECT_LE(axes, c.separation + 1e-11 * p.scale)
+          << i;  // corners may be further apart than any axis says
+      continue;
+    }
+    ++overlapping;
+    EXPECT_NEAR(axes, c.separation, 1e-11 * p.scale + 1e-9 * -c.separation) << i;
+  }
+  EXPECT_GT(overlapping, 1000);
+}
+
+// Pairs of the generator above that once were answered wrongly: witness points from slivers of GJK and EPA,
+// and ways out through a cylinder's end, a cone's side or an ellipsoid that a full polytope had not found.
+TEST(Distance, PairsThatOnceFailed) {
+  struct Case {
+    int a, b, index;
+  };
+  CollisionWorkspace ws;
+  Random directions(7);
+  for (const Case& k : {Case{2, 3, 97321},
+                        {2, 5, 140055},
+                        {3, 2, 166301},
+                        {3, 2, 177981},
+                        {3, 2, 195805},
+                        {4, 2, 16784},
+                        {4, 2, 130144},
+                        {2, 6, 196832},
+                        {3, 1, 18175},
+                        {3, 6, 125831},
+                        {3, 6, 52581},
+                        {2, 4, 18479},
+                        {4, 1, 17766},
+                        {0, 5, 147170},
+                        {5, 0, 138885}}) {
+    Random r(1000 + 31 * k.a + k.b);
+    RandomPair p;
+    for (int i = 0; i <= k.index; ++i) p = random_pair(r, kConvexKinds[k.a], kConvexKinds[k.b]);
+    ClosestPoints c;
+    ASSERT_TRUE(closest_points(p.a, p.X_WA, p.b, p.X_WB, ws, c));
+    EXPECT_EQ(refute(p, c, directions, {}), "") << describe(p, c, k.index);
   }
 }
 

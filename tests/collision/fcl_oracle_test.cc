@@ -4,11 +4,29 @@
 
 #include <fcl/fcl.h>
 
+#include <map>
 #include <memory>
+
+#include "collision/random_surfaces.h"
 
 namespace karakuri::testing {
 
 namespace {
+
+// Of meshes and terrains; made once, since the tests draw from a fixed set.
+std::shared_ptr<fcl::CollisionGeometryd> soup(const Shape& shape) {
+  static std::map<const void*, std::shared_ptr<fcl::CollisionGeometryd>> made;
+  const bool mesh = shape.kind() == ShapeKind::kMesh;
+  const void* key = mesh ? static_cast<const void*>(&shape.as_mesh()) : &shape.as_heightfield();
+  if (const auto at = made.find(key); at != made.end()) return at->second;
+  std::vector<Corners> triangles;
+  triangles_of(shape, Transform::identity(), triangles);
+  auto model = std::make_shared<fcl::BVHModel<fcl::OBBRSSd>>();
+  model->beginModel();
+  for (const Corners& t : triangles) model->addTriangle(t[0], t[1], t[2]);
+  model->endModel();
+  return made[key] = model;
+}
 
 std::shared_ptr<fcl::CollisionGeometryd> geometry(const Shape& shape) {
   const Vec3& s = shape.size();
@@ -18,6 +36,9 @@ std::shared_ptr<fcl::CollisionGeometryd> geometry(const Shape& shape) {
     case ShapeKind::kBox: return std::make_shared<fcl::Boxd>(2 * s.x(), 2 * s.y(), 2 * s.z());
     case ShapeKind::kCylinder: return std::make_shared<fcl::Cylinderd>(s.x(), 2 * s.z());
     case ShapeKind::kCone: return std::make_shared<fcl::Coned>(s.x(), 2 * s.z());
+    case ShapeKind::kPlane: return std::make_shared<fcl::Halfspaced>(0, 0, 1, 0);
+    case ShapeKind::kMesh:
+    case ShapeKind::kHeightfield: return soup(shape);
     case ShapeKind::kEllipsoid: return std::make_shared<fcl::Ellipsoidd>(s.x(), s.y(), s.z());
     default: {
       const ConvexHull& h = shape.as_hull();

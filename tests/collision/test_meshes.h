@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "karakuri/collision/shape.h"
+#include "support/slab.h"
 
 namespace karakuri::testing {
 
@@ -30,29 +31,8 @@ inline Shape box_hull(const Vec3& h) { return Shape::hull(make_convex_hull(box_c
 
 /// A box of n x n cells on top and bottom, so that a floor has many seams: a closed solid, its top at z = 0.
 inline Mesh slab_mesh(int n, double size, double thickness) {
-  std::vector<Vec3> v;
-  std::vector<Triangle> f;
-  const auto id = [&](int i, int j, int layer) { return layer * (n + 1) * (n + 1) + j * (n + 1) + i; };
-  for (int layer = 0; layer < 2; ++layer) {
-    for (int j = 0; j <= n; ++j) {
-      for (int i = 0; i <= n; ++i)
-        v.push_back({size * (double(i) / n - 0.5), size * (double(j) / n - 0.5), layer ? -thickness : 0});
-    }
-  }
-  const auto quad = [&](int a, int b, int c, int d) { f.push_back({a, b, c}), f.push_back({a, c, d}); };
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) {
-      quad(id(i, j, 0), id(i + 1, j, 0), id(i + 1, j + 1, 0), id(i, j + 1, 0));
-      quad(id(i, j, 1), id(i, j + 1, 1), id(i + 1, j + 1, 1), id(i + 1, j, 1));
-    }
-  }
-  for (int i = 0; i < n; ++i) {
-    quad(id(i, 0, 1), id(i + 1, 0, 1), id(i + 1, 0, 0), id(i, 0, 0));
-    quad(id(i + 1, n, 1), id(i, n, 1), id(i, n, 0), id(i + 1, n, 0));
-    quad(id(0, i + 1, 1), id(0, i, 1), id(0, i, 0), id(0, i + 1, 0));
-    quad(id(n, i, 1), id(n, i + 1, 1), id(n, i + 1, 0), id(n, i, 0));
-  }
-  return make_mesh(v, f).value();
+  const test::TriangleSoup soup = test::slab(n, size, thickness, [](double, double) { return 0.0; });
+  return make_mesh(soup.vertices, soup.faces).value();
 }
 
 /// Its top alone, as an open surface.

@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "collision/narrowphase/box_clip.h"
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/narrowphase/round_pairs.h"
 
@@ -120,11 +121,8 @@ void box_box_patch(const ConvexPair& pair, double margin, EpaBuffer& buffer, Pat
   if (s.kind == BoxAxis::kEdges) {
     if (edge_point(pair, s, patch)) return;
   } else {
-    FacePolygon a, b;
-    support_face(*pair.a, Transform::identity(), s.normal, a);
-    support_face(*pair.b, pair.X_AB, -s.normal, b);
-    clip_faces(a, b, s.normal, 0, 0, margin, patch);
-    if (patch.count > 0) return reduce(patch, std::min(pair.a->extent, pair.b->extent));
+    clip_boxes(pair, s, margin, patch);
+    if (patch.count > 0) return;
   }
   // Near a corner or an edge of both: the axis separates, but what is nearest lies elsewhere.
   general_patch(pair, margin, buffer, patch, hint);

@@ -6,6 +6,7 @@
 
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/narrowphase/surface_pairs.h"
+#include "collision/narrowphase/witness.h"
 #include "collision/narrowphase/workspace.h"
 
 namespace karakuri {
@@ -27,7 +28,11 @@ void flip(ClosestPoints& c) {
 void convex_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                    CollisionWorkspace::Impl& ws, ClosestPoints& out) {
   const ConvexView va = convex_view(a), vb = convex_view(b);
-  to_world(distance_of({&va, &vb, X_WA.inverse() * X_WB}, ws.epa), X_WA, out);
+  const ConvexPair pair{&va, &vb, X_WA.inverse() * X_WB};
+  ConvexDistance d = distance_of(pair, ws.epa);
+  sharpen_normal(pair, d);
+  align_witness(pair, d);
+  to_world(d, X_WA, out);
 }
 
 void convex_plane(const Shape& a, const Transform& X_WA, const Transform& X_WP, ClosestPoints& out) {
@@ -203,6 +208,31 @@ bool mesh_mesh(const Shape& a, const Transform& X_WA, const Shape& b, const Tran
   return true;
 }
 
+// Every cell's triangles against the mesh, the best so far limiting the rest.
+bool heightfield_mesh(const Shape& a, const Transform& X_WF, const Shape& b, const Transform& X_WM,
+                      CollisionWorkspace& ws, ClosestPoints& out) {
+  const Heightfield& f = a.as_heightfield();
+  const Mesh& m = b.as_mesh();
+  Search s{nullptr, X_WM.inverse() * X_WF, {}, {}, &ws.impl()};
+  s.best.separation = kInf;
+  for (int j = 0; j < f.cell_rows(); ++j) {
+    for (int i = 0; i < f.cell_columns(); ++i) {
+      const Vec3 v[4] = {f.vertex(i, j), f.vertex(i + 1, j), f.vertex(i + 1, j + 1), f.vertex(i, j + 1)};
+      for (int k = 1; k < 3; ++k) {
+        const TriangleCore core(v[0], v[k], v[k + 1]);
+        const ConvexView view = core.view();
+        s.convex = &view, s.box = convex_box(view, s.X);
+        search_mesh(m, s);
+      }
+    }
+  }
+  const bool swallowed = inside(a, s.X.inverse_apply(m.vertices[0])) || contains(m, s.X * f.vertex(0, 0));
+  if ((s.best.separation <= 0 || swallowed) && deepest_contact(a, X_WF, b, X_WM, ws, out)) return true;
+  to_world(s.best, X_WM, out);
+  flip(out);
+  return true;
+}
+
 bool compound(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
               CollisionWorkspace& ws, ClosestPoints& out) {
   bool any = false;
@@ -232,7 +262,7 @@ bool closest_points(const Shape& a, const Transform& X_WA, const Shape& b, const
     case ShapeKind::kMesh:
       if (a.convex()) return convex_surface(a, X_WA, b, X_WB, ws, out);
       if (a.kind() == ShapeKind::kPlane) return plane_mesh(X_WA, b.as_mesh(), X_WB, out), true;
-      if (a.kind() == ShapeKind::kHeightfield) return deepest_contact(a, X_WA, b, X_WB, ws, out);
+      if (a.kind() == ShapeKind::kHeightfield) return heightfield_mesh(a, X_WA, b, X_WB, ws, out);
       return mesh_mesh(a, X_WA, b, X_WB, ws, out);
     case ShapeKind::kCompound: return compound(a, X_WA, b, X_WB, ws, out);
   }

@@ -98,6 +98,9 @@ struct ConvexDistance {
   double separation = 0;  // of the shapes with their radii; negative: minus the depth
   Vec3 normal = Vec3::UnitZ();
   Vec3 on_a = Vec3::Zero(), on_b = Vec3::Zero();
+  // How far the witness points are from lying across from each other, or outside the shapes [m]; where it
+  // matters, align_witness sets them right.
+  double askew = 0;
   int iterations = 0;
 };
 

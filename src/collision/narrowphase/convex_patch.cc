@@ -13,6 +13,7 @@
 
 #include "collision/narrowphase/box_box.h"
 #include "collision/narrowphase/round_pairs.h"
+#include "collision/narrowphase/witness.h"
 
 namespace karakuri::collision_detail {
 
@@ -46,23 +47,26 @@ std::uint32_t name_at(const FacePolygon& f, const Vec3& p, double tolerance) {
 
 bool pointed(const ConvexView& c) { return c.core == CoreKind::kPoint || c.core == CoreKind::kEllipsoid; }
 
-// Half way between the witness points. Where a curved shape left them askew (each is a support point, and a
-// flat face has many), the one that is unique decides, or that of the smaller shape.
-Vec3 contact_position(const ConvexPair& pair, const ConvexDistance& d) {
-  const Vec3 askew = d.on_b - d.on_a - d.separation * d.normal;
-  if (askew.norm() <= 1e-3 * extent_of(pair)) return 0.5 * (d.on_a + d.on_b);
-  const double a = pair.a->extent, b = pair.b->extent;
-  const bool b_smaller = b > 0 && (a <= 0 || b <= a);
-  const bool use_b = pointed(*pair.b) || (!pointed(*pair.a) && b_smaller);
-  return use_b ? Vec3(d.on_b - 0.5 * d.separation * d.normal) : Vec3(d.on_a + 0.5 * d.separation * d.normal);
+// The distance with witness points fit for a contact.
+ConvexDistance straight(const ConvexPair& pair, const ConvexDistance& d) {
+  ConvexDistance s = d;
+  if (d.askew > 1e-3 * extent_of(pair)) align_witness(pair, s);
+  return s;
 }
 
-void add_witness(const ConvexPair& pair, const ConvexDistance& d, const FacePolygon& a, const FacePolygon& b,
-                 Patch& patch) {
+void add_witness(const ConvexPair& pair, const ConvexDistance& given, const FacePolygon& a,
+                 const FacePolygon& b, Patch& patch) {
   const double tolerance = 1e-6 * extent_of(pair);
-  patch.add({contact_position(pair, d), d.separation,
-             name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
-             name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)});
+  const ConvexDistance d = straight(pair, given);
+  const PatchPoint point{0.5 * (d.on_a + d.on_b), d.separation,
+                         name_at(a, d.on_a - pair.a->radius * d.normal, tolerance),
+                         name_at(b, d.on_b + pair.b->radius * d.normal, tolerance)};
+  for (int i = 0; i < patch.count;
+       ++i) {  // an end of the line, less deep than the point that goes by its name
+    PatchPoint& p = patch.points[i];
+    if (p.feature_a == point.feature_a && p.feature_b == point.feature_b) return void(p = point);
+  }
+  patch.add(point);
 }
 
 // Reduces a polygon to its side that lies furthest into d, when that side is nearly perpendicular to d.
@@ -142,7 +146,8 @@ void general_patch(const ConvexPair& pair, double margin, EpaBuffer& buffer, Pat
 void patch_at(const ConvexPair& pair, const ConvexDistance& d, double margin, Patch& patch) {
   if (pointed(*pair.a) || pointed(*pair.b)) {
     patch.normal = d.normal;
-    patch.add({contact_position(pair, d), d.separation, feature::kRound, feature::kRound});
+    const ConvexDistance s = straight(pair, d);
+    patch.add({0.5 * (s.on_a + s.on_b), d.separation, feature::kRound, feature::kRound});
     return;
   }
   FacePolygon a, b;

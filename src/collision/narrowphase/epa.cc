@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collision/narrowphase/descent.h"
+
 namespace karakuri::collision_detail {
 
 namespace {
@@ -202,66 +204,10 @@ ConvexDistance flat(const GjkResult& overlap, const EpaBuffer& e) {
   return out;
 }
 
-bool smooth(const ConvexView& c) { return !c.polyhedral() && c.core > CoreKind::kSegment; }
-
-// Curved shapes with a whole family of nearest points (a point on the axis of a cylinder) exhaust the
-// polytope before it is fine enough, and shapes that all but touch leave GJK no difference vector to take the
-// normal from. Then h(n) = n . w(n), minus the separation along n, is followed downhill on the unit sphere:
-//   gradient of h along the sphere: g = w - (n . w) n (4)
-// h has kinks (a cylinder's side, a box's face), across which plain descent would zigzag. A step of twice the
-// accepted length lies beyond the kink; the shortest combination of the gradients on both sides points along
-// it:
-//   g'' = l g + (1 - l) g',  l = clamp(g' . (g' - g) / |g' - g|^2) (5)
-struct Descent {
-  const ConvexPair& pair;
-  Vec3 n;
-  double h;
-  DifferenceVertex w;
-
-  Vec3 tangent(const Vec3& v) const { return v - n.dot(v) * n; }
-  Vec3 turned(const Vec3& g, double angle) const {
-    return (std::cos(angle) * n - std::sin(angle) * g.normalized()).normalized();
-  }
-  // Moves against g by the largest of a few angles that helps; returns it, or 0.
-  double step(const Vec3& g, double angle) {
-    if (!(g.squaredNorm() > 0)) return 0;
-    for (; angle > 1e-11; angle *= 0.2) {
-      const Vec3 m = turned(g, angle);
-      const DifferenceVertex v = difference_support(pair, m);
-      if (m.dot(v.w) >= h) continue;
-      n = m, h = m.dot(v.w), w = v;
-      return angle;
-    }
-    return 0;
-  }
-};
-
-void descend(const ConvexPair& pair, double angle, ConvexDistance& out, double* depth) {
-  Descent d{pair, out.normal, *depth, difference_support(pair, out.normal)};
-  const double first = angle;
-  for (int k = 0; k < 25; ++k) {
-    const Vec3 g = d.tangent(d.w.w);  // (4)
-    const double moved = d.step(g, angle);
-    const Vec3 here = d.tangent(d.w.w);
-    const Vec3 there = d.tangent(difference_support(pair, d.turned(here, std::max(2 * moved, 1e-9))).w);
-    const Vec3 between = there - here;
-    double along = 0;
-    if (between.squaredNorm() > 0) {
-      const double l = std::clamp(there.dot(between) / between.squaredNorm(), 0.0, 1.0);
-      along = d.step(l * here + (1 - l) * there, angle);  // (5)
-    }
-    if (moved == 0 && along == 0) break;
-    angle = std::min(first, 5 * std::max(moved, along));
-  }
-  if (d.h >= *depth) return;
-  out.normal = d.n;
-  out.on_a = d.w.a, out.on_b = d.w.b;
-  *depth = d.h;
-}
-
 // The valley of the best face need not be the deepest: the faces next in line are tried too.
 void descend_from_all(const ConvexPair& pair, EpaBuffer& e, ConvexDistance& out, double* depth) {
   descend(pair, 0.1, out, depth);
+  search_features(pair, out, depth);
   for (int k = 0; k < 8; ++k) {
     const int f = nearest_face(e);
     if (f < 0 || e.distance[f] >= *depth) return;
@@ -284,60 +230,46 @@ void descend_from_all(const ConvexPair& pair, EpaBuffer& e, ConvexDistance& out,
 ConvexDistance epa(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& e) {
   if (!start(pair, overlap, e)) return flat(overlap, e);
   ConvexDistance out;
-  double upper = kInf;
+  double upper = kInf, chosen = kInf;  // least bound met; that of out.normal, within the tolerance
+  bool converged = false;
   for (;;) {
     const int f = nearest_face(e);  // (1)
     if (f < 0) break;
     const double lower = e.distance[f];
-    if (lower >= upper) break;
+    converged = lower >= upper;
+    if (converged) break;
     const DifferenceVertex w = difference_support(pair, e.faces[f].n);
     const double reach = e.faces[f].n.dot(w.w);  // (2)
     ++out.iterations;
     const double tolerance = kAbsolute * overlap.scale + kRelative * std::abs(reach);
     if (reach < upper + tolerance) {  // among equals the latest face is the smallest: its witness is the best
-      upper = std::min(upper, reach);
+      upper = std::min(upper, reach), chosen = reach;
       out.normal = e.faces[f].n;
       if (reach - lower <= tolerance + 1e-6 * reach) {
         set_witness(e, f, out);
         // from the chord to the surface
-        out.on_a += out.normal * (out.normal.dot(w.a) - out.normal.dot(out.on_a));
-        out.on_b += out.normal * (out.normal.dot(w.b) - out.normal.dot(out.on_b));
+        const double to_a = out.normal.dot(w.a - out.on_a), to_b = out.normal.dot(w.b - out.on_b);
+        out.on_a += to_a * out.normal, out.on_b += to_b * out.normal;
+        out.askew = std::max(std::abs(to_a), std::abs(to_b));
       } else {  // a lucky normal on a coarse face
         out.on_a = w.a, out.on_b = w.b;
+        out.askew = 0;
       }
     }
-    if (upper - lower <= tolerance) break;
-    if (e.vertex_count == EpaBuffer::kMaxVertices) {
-      if (smooth(*pair.a) || smooth(*pair.b)) descend_from_all(pair, e, out, &upper);
-      break;
-    }
+    converged = upper - lower <= tolerance;
+    if (converged || e.vertex_count == EpaBuffer::kMaxVertices) break;
     bool known = false;
     for (int i = 0; i < 3; ++i) known |= e.vertices[e.faces[f].v[i]].same_as(w);
     if (known) break;
     e.vertices[e.vertex_count] = w;
     if (!expand(e, f, e.vertex_count++)) break;
   }
-  out.separation = upper == kInf ? 0 : -upper;
+  if (!converged && chosen < kInf && (smooth(*pair.a) || smooth(*pair.b))) {
+    descend_from_all(pair, e, out, &chosen);
+  }
+  out.separation = chosen == kInf ? 0 : -chosen;
   return out;
 }
-
-namespace {
-
-// On slivers the weights may be all rounding, and the points far from where the shapes are nearest. An
-// ellipsoid has one point only that looks into the normal.
-void mend_witness(const ConvexPair& pair, const GjkResult& g, ConvexDistance& out) {
-  if ((g.on_a() - g.on_b() - g.nearest).norm() <= 1e-3 * g.distance + 1e-12 * g.scale) return;
-  if (pair.b->core == CoreKind::kEllipsoid) {
-    int index;
-    out.on_b = pair.support_b(-out.normal, &index);
-    out.on_a = out.on_b + g.nearest;
-  } else if (pair.a->core == CoreKind::kEllipsoid) {
-    out.on_a = support(*pair.a, out.normal).p;
-    out.on_b = out.on_a - g.nearest;
-  }
-}
-
-}  // namespace
 
 ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const Vec3& first, double limit) {
   const double radii = pair.a->radius + pair.b->radius;
@@ -357,6 +289,7 @@ ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const 
     if (g.state == GjkState::kApart) {
       // the weights of a nearly flat simplex lose digits across the normal; the difference itself has them
       const Vec3 middle = 0.5 * (g.on_a() + g.on_b());
+      out.askew = (g.on_a() - g.on_b() - g.nearest).norm();
       out.on_a = middle + 0.5 * g.nearest, out.on_b = middle - 0.5 * g.nearest;
     }
     if (g.distance < 1e-4 * g.scale && (smooth(*pair.a) || smooth(*pair.b))) {
@@ -366,7 +299,8 @@ ConvexDistance convex_distance(const ConvexPair& pair, EpaBuffer& buffer, const 
       out.normal = better.normal;  // the points, and so the distance, are right already
     }
   }
-  if (g.state == GjkState::kApart) mend_witness(pair, g, out);
+  if (g.state == GjkState::kOverlap)
+    out.askew = std::max(out.askew, (out.on_b - out.on_a - out.separation * out.normal).norm());
   out.separation -= radii;
   out.on_a += pair.a->radius * out.normal;
   out.on_b -= pair.b->radius * out.normal;

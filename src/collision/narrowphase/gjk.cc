@@ -18,6 +18,8 @@ namespace karakuri::collision_detail {
 namespace {
 
 constexpr int kMaxIterations = 200;
+constexpr int kMaxStalls = 4;
+constexpr double kRounding = 1e-14;  // of a squared distance
 constexpr double kRelative = 1e-11;  // (3)
 constexpr double kTouching = 1e-13;  // of the scale: below, the distance is rounding
 
@@ -114,6 +116,7 @@ GjkResult gjk(const ConvexPair& pair, const Vec3& first, double limit) {
   if (!(v.squaredNorm() > 0)) v = Vec3::UnitX();
   double v2 = std::numeric_limits<double>::infinity();  // no distance is known yet
   Simplex s;
+  int stalls = 0;
   for (r.iterations = 1; r.iterations <= kMaxIterations; ++r.iterations) {
     const DifferenceVertex w = difference_support(pair, -v);  // (2)
     r.scale = std::max(r.scale, w.w.squaredNorm());
@@ -137,7 +140,9 @@ GjkResult gjk(const ConvexPair& pair, const Vec3& first, double limit) {
       return r;
     }
     const double next2 = next.squaredNorm();
-    if (next2 >= v2) break;  // rounding: no further progress is possible
+    // Rounding: no further progress is possible. Where shapes are almost parallel, though, the distance may
+    // stay the same but for rounding while the simplex goes on turning to where it is less.
+    if (next2 >= v2 && (next2 > (1 + kRounding) * v2 || ++stalls > kMaxStalls)) break;
     r.simplex = s;
     v = next, v2 = next2;
     if (v2 <= kTouching * kTouching * r.scale) break;

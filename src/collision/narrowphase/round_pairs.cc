@@ -5,10 +5,17 @@
 // Point against box, in the box's frame: outside, clamp; inside, the nearest face.                     (2)
 // Point against cylinder or cone: the same in the half-plane (rho, z) through the point and the axis, against
 // the polygon whose rotation is the solid.                                                                (3)
+// Point y against ellipsoid, half axes e0 >= e1 >= e2, y >= 0: the nearest point x has y - x along the
+// gradient,
+//   x_i = r_i y_i / (t + r_i),  r_i = (e_i / e2)^2,  sum (x_i / e_i)^2 = 1 (4)
+// whose left side falls with t > -1. Eberly, "Distance from a point to an ellipse, an ellipsoid, or a
+// hyperellipsoid", Geometric Tools 2013. When y2 = 0 the point may lie above the inside of the plane (5).
 #include "collision/narrowphase/round_pairs.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "collision/narrowphase/segment_box.h"
 
 namespace karakuri::collision_detail {
 
@@ -128,8 +135,58 @@ double point_solid_of_revolution(const Vec3& q, const double (*corner)[2], int c
   return inside ? -best : best;
 }
 
+// (4) by bisection; e[k] is the smallest half axis and y[k] > 0.
+Vec3 nearest_on_ellipsoid(const Vec3& e, const Vec3& y, int k) {
+  const Vec3 root = e / e[k], r = root.cwiseProduct(root), z = y.cwiseQuotient(e), n = r.cwiseProduct(z);
+  const bool inside = z.squaredNorm() < 1;
+  double lo = z[k] - 1, hi = inside ? 0 : n.norm() - 1, t = hi;
+  for (int i = 0; i < 200; ++i) {
+    t = 0.5 * (lo + hi);
+    if (t == lo || t == hi) break;
+    const double g = (n.array() / (r.array() + t)).matrix().squaredNorm() - 1;
+    (g > 0 ? lo : hi) = t;
+  }
+  return r.cwiseProduct(y).array() / (r.array() + t);
+}
+
+// The same for a point in the plane across the smallest half axis k. (5)
+Vec3 nearest_from_plane(const Vec3& e, const Vec3& y, int k) {
+  const int i = (k + 1) % 3, j = (k + 2) % 3;
+  const double di = e[i] * e[i] - e[k] * e[k], dj = e[j] * e[j] - e[k] * e[k];
+  Vec3 x = Vec3::Zero();
+  if (e[i] * y[i] < di && e[j] * y[j] < dj) {
+    const double u = e[i] * y[i] / di, v = e[j] * y[j] / dj, w = 1 - u * u - v * v;
+    if (w > 0) {
+      x[i] = e[i] * u, x[j] = e[j] * v, x[k] = e[k] * std::sqrt(w);
+      return x;
+    }
+  }
+  const int small = e[i] <= e[j] ? i : j, large = e[i] <= e[j] ? j : i;
+  if (y[small] > 1e-14 * e[small]) {
+    Vec3 flat = e;
+    flat[k] = e[small];  // takes no part: y[k] = 0
+    return nearest_on_ellipsoid(flat, y, small);
+  }
+  const double d = e[large] * e[large] - e[small] * e[small];
+  const double u = e[large] * y[large] < d ? e[large] * y[large] / d : 1;
+  x[large] = e[large] * u, x[small] = e[small] * std::sqrt(std::max(0.0, 1 - u * u));
+  return x;
+}
+
+double point_ellipsoid(const Vec3& q, const Vec3& e, Vec3* on, Vec3* n) {
+  int k;
+  e.minCoeff(&k);
+  Vec3 y = q.cwiseAbs();
+  if (y[k] <= 1e-14 * e[k]) y[k] = 0;  // the root of (4) would drown in rounding
+  const Vec3 x = y[k] > 0 ? nearest_on_ellipsoid(e, y, k) : nearest_from_plane(e, y, k);
+  for (int i = 0; i < 3; ++i) (*on)[i] = q[i] >= 0 ? x[i] : -x[i];
+  *n = on->cwiseQuotient(e).cwiseQuotient(e).normalized();
+  return n->dot(q - *on);
+}
+
 double point_core(const Vec3& q, const ConvexView& c, Vec3* on, Vec3* n) {
   const double r = c.size.x(), h = c.size.z();
+  if (c.core == CoreKind::kEllipsoid) return point_ellipsoid(q, c.size, on, n);
   if (c.core == CoreKind::kBox) return point_box(q, c.size, on, n);
   if (c.core == CoreKind::kCylinder) {
     const double corners[4][2] = {{0, -h}, {r, -h}, {r, h}, {0, h}};
@@ -139,8 +196,28 @@ double point_core(const Vec3& q, const ConvexView& c, Vec3* on, Vec3* n) {
   return point_solid_of_revolution(q, corners, 3, on, n);
 }
 
-bool has_point_form(CoreKind k) {
-  return k == CoreKind::kBox || k == CoreKind::kCylinder || k == CoreKind::kCone;
+bool has_point_form(CoreKind k) { return k >= CoreKind::kBox && k <= CoreKind::kEllipsoid; }
+
+}  // namespace
+
+namespace {
+
+// A segment core against a box core; flip: the box is A.
+void segment_against_box(const ConvexPair& pair, bool flip, ConvexDistance& out) {
+  const Transform& X = pair.X_AB;
+  const double length = flip ? pair.b->size.z() : pair.a->size.z();
+  if (flip) {
+    segment_box(X.p, X.R.col(2) * length, pair.a->size, out);
+    std::swap(out.on_a, out.on_b);
+    out.on_b -= pair.b->radius * out.normal;
+    out.separation -= pair.b->radius;
+    return;
+  }
+  segment_box(-(X.R.transpose() * X.p), X.R.row(2).transpose() * length, pair.b->size, out);
+  out.normal = -(X.R * out.normal);
+  out.on_b = X * out.on_b;
+  out.on_a = X * out.on_a + pair.a->radius * out.normal;
+  out.separation -= pair.a->radius;
 }
 
 }  // namespace
@@ -151,6 +228,8 @@ bool closed_form_distance(const ConvexPair& pair, ConvexDistance& out) {
     segments(pair, out);
     return true;
   }
+  if (ka == CoreKind::kSegment && kb == CoreKind::kBox) return segment_against_box(pair, false, out), true;
+  if (ka == CoreKind::kBox && kb == CoreKind::kSegment) return segment_against_box(pair, true, out), true;
   Vec3 on_box, n;
   if (ka == CoreKind::kPoint && has_point_form(kb)) {
     const double d = point_core(-(pair.X_AB.R.transpose() * pair.X_AB.p), *pair.b, &on_box, &n);

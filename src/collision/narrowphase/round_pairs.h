@@ -1,4 +1,4 @@
-// Distances that have closed forms: spheres, capsules, boxes.
+// Distances that have closed forms: spheres and capsules; spheres against all but hulls.
 #pragma once
 
 #include "collision/narrowphase/convex.h"
@@ -9,8 +9,8 @@ namespace karakuri::collision_detail {
 void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const Vec3& eb, double* s,
                          double* t);
 
-/// Point-point, point-segment, segment-segment, point-box, point-cylinder and point-cone cores, with their
-/// radii. False for other pairs.
+/// Point-point, point-segment, segment-segment, segment-box, and points against boxes, cylinders, cones and
+/// ellipsoids, with their radii. False for other pairs.
 bool closed_form_distance(const ConvexPair& pair, ConvexDistance& out);
 
 }  // namespace karakuri::collision_detail

@@ -13,11 +13,13 @@ struct CollisionWorkspace::Impl {
   collision_detail::EpaBuffer epa;
   std::vector<collision_detail::Patch> clusters;  // of contacts between a mesh and another shape, by normal
   int cluster_count = 0;
-  std::vector<int> stack;                       // nodes of one tree
-  std::vector<std::pair<int, int>> pair_stack;  // nodes of two trees
-  std::vector<char> seen_a, seen_b;             // marks of vertices
-  std::vector<std::pair<int, int>> found;       // triangles of two meshes near each other
-  std::vector<Manifold> manifolds;              // of closest_points, where shapes overlap
+  std::vector<int> stack;                         // nodes of one tree
+  std::vector<std::pair<int, int>> pair_stack;    // nodes of two trees
+  std::vector<char> seen_a, seen_b;               // marks of vertices
+  std::vector<char> pushes_a, pushes_b;           // marks of edges that push by themselves
+  std::vector<std::pair<int, double>> crossings;  // of an edge, through the other's surface
+  std::vector<std::pair<int, int>> found;         // triangles of two meshes near each other
+  std::vector<Manifold> manifolds;                // of closest_points, where shapes overlap
 };
 
 }  // namespace karakuri
