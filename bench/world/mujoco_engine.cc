@@ -4,6 +4,7 @@
 #ifdef KARAKURI_HAVE_MUJOCO
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -54,7 +55,9 @@ class Writer {
   std::string head() const {
     // a box has at most eight contacts on those below it; of a robot's shapes not all lie on the floor
     const std::size_t contacts = s_.articulated() ? 100 + shape_count() * 7 / 10 : 200 + 9 * shape_count();
-    const std::size_t rows = 4 * contacts + static_cast<std::size_t>(s_.dofs()) / 2;
+    const auto dofs = static_cast<std::size_t>(s_.dofs());
+    const std::size_t rows = 4 * contacts + dofs / 2;
+    const std::size_t stack = 1'000'000 + 3 * rows * dofs + 3 * dofs * dofs;
     return fmt::format(
         R"(<mujoco>
 <compiler angle="radian" coordinate="local" inertiafromgeom="false" balanceinertia="false"/>
@@ -66,9 +69,9 @@ class Writer {
 <worldbody>
 <geom type="plane" size="0 0 1" friction="{:.17g}" condim="3"/>
 )",
-        s_.dt, cone_ == MujocoCone::kElliptic ? "elliptic" : "pyramidal", contacts,
-        rows, 20'000'000 + 3'000 * contacts, s_.body_friction, s_.body_friction > 0 ? 3 : 1,
-        s_.mujoco_geom, s_.mujoco_joint, meshes(), s_.floor_friction);
+        s_.dt, cone_ == MujocoCone::kElliptic ? "elliptic" : "pyramidal", contacts, rows, stack,
+        s_.body_friction, s_.body_friction > 0 ? 3 : 1, s_.mujoco_geom, s_.mujoco_joint, meshes(),
+        s_.floor_friction);
   }
 
   std::size_t shape_count() const {
@@ -258,7 +261,11 @@ Made make_mujoco(const Setup& setup, MujocoCone cone) {
     return too_slow("MuJoCo", setup, "its buffers may not exceed 2 GB");
   }
   if (largest_tree(setup) > kLongestChain) return too_slow("MuJoCo", setup, "its mass matrix is dense");
-  mju_user_warning = [](const char*) {};  // see trouble()
+  mju_user_warning = [](const char*) {};   // see trouble()
+  mju_user_error = [](const char* text) {  // its own waits for a key
+    fmt::print(stderr, "MuJoCo: {}\n", text);
+    std::exit(1);
+  };
   std::string reason;
   mjModel* model = load(Writer(setup, cone).run(), reason);
   if (!model) return Diagnostic{Severity::kError, "MuJoCo", reason, ""};

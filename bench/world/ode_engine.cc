@@ -143,8 +143,7 @@ class Ode : public Engine {
     const double angle = dJointGetHingeAngle(motor.joint);
     // at a limit the motor's row gives way to that of the limit, and the motor's full force would be added
     dJointSetHingeParam(motor.joint, dParamFMax, angle > h.lower && angle < h.upper ? 1e10 : 0);
-    dJointSetHingeParam(motor.joint, dParamVel,
-                        k * (rest - angle) / (s_.dt * k + d));
+    dJointSetHingeParam(motor.joint, dParamVel, k * (rest - angle) / (s_.dt * k + d));
     dJointSetHingeParam(motor.joint, dParamCFM, 1 / (s_.dt * k + d));
   }
 
@@ -185,7 +184,8 @@ class Ode : public Engine {
 Made make_ode(const Setup& setup) {
   for (const BodyPlan& body : setup.bodies) {
     if (body.parts[0].shape.kind() == ShapeKind::kHull) {
-      return Diagnostic{Severity::kNote, "ODE", "left out: contacts of its convex polyhedra end the program", ""};
+      return Diagnostic{Severity::kNote, "ODE", "left out: contacts of its convex polyhedra end the program",
+                        ""};
     }
   }
   return std::unique_ptr<Engine>(std::make_unique<Ode>(setup));

@@ -190,8 +190,7 @@ std::vector<Vec3> starting_points(const Setup& setup, const std::vector<int>& ro
 
 }  // namespace
 
-std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers,
-                              const RunPlan& plan) {
+std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers, const RunPlan& plan) {
   const Setup setup = entry.make();
   const Steps steps = steps_of(entry, setup.dt, plan.shorten);
   std::vector<Track> tracks(steppers.size());

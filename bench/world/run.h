@@ -57,7 +57,6 @@ struct RunPlan {
 
 /// In each round all engines take turns of a few steps each: a disturbance meets all of them alike. An engine
 /// that takes more than a second for several steps is stopped.
-std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers,
-                              const RunPlan& plan);
+std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers, const RunPlan& plan);
 
 }  // namespace karakuri::bench
