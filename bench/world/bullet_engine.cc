@@ -21,6 +21,8 @@ namespace karakuri::bench {
 
 namespace {
 
+constexpr int kLongestChain = 500;  // bodies of one tree: each contact row takes time with its length
+
 btVector3 bt(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 btMatrix3x3 bt(const Mat3& R) {
   return {R(0, 0), R(0, 1), R(0, 2), R(1, 0), R(1, 1), R(1, 2), R(2, 0), R(2, 1), R(2, 2)};
@@ -316,7 +318,10 @@ class Bullet : public Engine {
 
 }  // namespace
 
-Made make_bullet(const Setup& setup) { return std::unique_ptr<Engine>(std::make_unique<Bullet>(setup)); }
+Made make_bullet(const Setup& setup) {
+  if (largest_tree(setup) > kLongestChain) return too_slow("Bullet", setup, "a minute a step of a chain");
+  return std::unique_ptr<Engine>(std::make_unique<Bullet>(setup));
+}
 
 }  // namespace karakuri::bench
 

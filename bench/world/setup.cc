@@ -19,6 +19,16 @@ int Setup::dofs() const {
   return n;
 }
 
+int largest_tree(const Setup& setup) {
+  std::vector<int> root(setup.bodies.size()), size(setup.bodies.size(), 0);
+  for (std::size_t i = 0; i < setup.bodies.size(); ++i) {
+    const int parent = setup.bodies[i].parent;
+    root[i] = parent < 0 ? static_cast<int>(i) : root[static_cast<std::size_t>(parent)];
+    ++size[static_cast<std::size_t>(root[i])];
+  }
+  return *std::max_element(size.begin(), size.end());
+}
+
 Inertia inertia_of(const BodyPlan& body) {
   Inertia sum;
   for (const Part& part : body.parts) {

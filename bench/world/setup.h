@@ -70,6 +70,8 @@ struct Setup {
 /// Mass, centre of mass and inertia of all parts.
 Inertia inertia_of(const BodyPlan& body);
 double total_mass(const Setup& setup);
+/// Number of bodies.
+int largest_tree(const Setup& setup);
 
 /// The bodies' pairs that never touch, smaller index first.
 std::set<std::pair<int, int>> pairs_apart(const Setup& setup);

@@ -64,8 +64,8 @@ Setup pile(int nx, int ny, int nz) {
   for (int k = 0; k < nz; ++k) {
     for (int j = 0; j < ny; ++j) {
       for (int i = 0; i < nx; ++i) {
-        const Vec3 at(1.3 * (i - 0.5 * (nx - 1)), 1.3 * (j - 0.5 * (ny - 1)), 1 + 1.3 * k);
-        const Transform X{rotation_exp(random_turn(random, 0.3)), at + random_turn(random, 0.1)};
+        const Vec3 at(1.4 * (i - 0.5 * (nx - 1)), 1.4 * (j - 0.5 * (ny - 1)), 1 + 1.4 * k);
+        const Transform X{rotation_exp(random_turn(random, 0.15)), at + random_turn(random, 0.05)};
         add_solid(setup, Shape::box({0.5, 0.5, 0.5}), kBoxMass, X);
       }
     }

@@ -100,8 +100,7 @@ void print_scene(const SceneResult& scene) {
 
 void print_profile(const std::vector<SceneResult>& scenes) {
   fmt::print("Where the time of our steps goes [us]\n\n{:<22} {:<9}", "scene", "phase");
-  for (const char* part :
-       {"hooks", "dynamics", "collision", "rows", "solve", "integrate", "finish", "rest"}) {
+  for (const char* part : {"hooks", "dynamics", "collision", "rows", "solve", "integrate", "finish"}) {
     fmt::print(" {:>9}", part);
   }
   fmt::print("\n");
@@ -110,10 +109,12 @@ void print_profile(const std::vector<SceneResult>& scenes) {
       const PhaseResult* p = scene.find(kOurs, phase.name);
       if (!p) continue;
       const StepTimes& t = p->times;
+      // they are of the clock on the wall: where others use the machine too, only their shares tell
+      const double scale = p->mean / t.total();
       fmt::print("{:<22} {:<9}", scene.entry.name, phase.name);
-      for (const double seconds : {t.hooks, t.dynamics, t.collision, t.rows, t.solve, t.integrate, t.finish,
-                                   1e-6 * p->mean - t.total()}) {
-        fmt::print(" {:>9.2f}", 1e6 * seconds);
+      for (const double seconds :
+           {t.hooks, t.dynamics, t.collision, t.rows, t.solve, t.integrate, t.finish}) {
+        fmt::print(" {:>9.2f}", scale * seconds);
       }
       fmt::print("\n");
     }
