@@ -53,8 +53,7 @@ class Writer {
 
  private:
   std::string head() const {
-    // a box has at most eight contacts on those below it; of a robot's shapes not all lie on the floor
-    const std::size_t contacts = s_.articulated() ? 100 + shape_count() * 7 / 10 : 200 + 9 * shape_count();
+    const std::size_t contacts = most_contacts();
     const auto dofs = static_cast<std::size_t>(s_.dofs());
     const std::size_t rows = 4 * contacts + dofs / 2;
     const std::size_t stack = 1'000'000 + 3 * rows * dofs + 3 * dofs * dofs;
@@ -77,6 +76,13 @@ class Writer {
   /// Newton's method factors one matrix for all bodies that touch: beyond some dozens conjugate gradients are
   /// faster.
   const char* method() const { return !s_.articulated() && s_.bodies.size() > 50 ? "CG" : "Newton"; }
+
+  /// A box has at most eight contacts on those below it, a robot's shape two on the floor; of many robots'
+  /// shapes not all lie there.
+  std::size_t most_contacts() const {
+    if (!s_.articulated()) return 200 + 9 * shape_count();
+    return 100 + (shape_count() < 500 ? 2 * shape_count() : shape_count() * 7 / 10);
+  }
 
   std::size_t shape_count() const {
     std::size_t n = 0;

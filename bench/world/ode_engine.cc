@@ -12,7 +12,7 @@ namespace karakuri::bench {
 
 namespace {
 
-constexpr int kMostExact = 100;     // bodies: the exact step's time grows with their cube
+constexpr int kMostExact = 40;      // bodies: the exact step's time grows with their cube
 constexpr int kMostContacts = 8;    // of one pair of shapes
 constexpr int kBoxIterations = 20;  // its default
 
