@@ -8,6 +8,7 @@
 
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/world/contact.h"
+#include "karakuri/world/settings.h"
 #include "world/setup.h"
 
 namespace karakuri::bench {
@@ -39,7 +40,8 @@ using Made = Result<std::unique_ptr<Engine>>;
 enum class MujocoCone { kPyramidal, kElliptic };
 
 // The setup must outlive the engine.
-Made make_karakuri(const Setup& setup);
+/// `settings` but for dt and sleep, which are the setup's and none.
+Made make_karakuri(const Setup& setup, const WorldSettings& settings);
 Made make_mujoco(const Setup& setup, MujocoCone cone);
 Made make_bullet(const Setup& setup);
 Made make_ode(const Setup& setup);

@@ -131,9 +131,9 @@ class Ours : public Engine {
 
 }  // namespace
 
-Made make_karakuri(const Setup& setup) {
+Made make_karakuri(const Setup& setup, const WorldSettings& wanted) {
   BuiltScene built = Builder(setup).run();
-  WorldSettings settings;
+  WorldSettings settings = wanted;
   settings.dt = setup.dt;
   settings.sleep.enabled = false;
   Result<World> world = World::make(std::move(built.scene), settings);

@@ -21,10 +21,11 @@ struct Options {
   std::string corpus;
   bool quick = false;
   RunPlan plan;
+  WorldSettings ours;
 };
 
-std::vector<Stepper> all_engines() {
-  return {{kOurs, make_karakuri},
+std::vector<Stepper> all_engines(const WorldSettings& ours) {
+  return {{kOurs, [=](const Setup& s) { return make_karakuri(s, ours); }},
           {"MuJoCo", [](const Setup& s) { return make_mujoco(s, MujocoCone::kPyramidal); }},
           {"MuJoCo elliptic", [](const Setup& s) { return make_mujoco(s, MujocoCone::kElliptic); }},
           {"Bullet", make_bullet},
@@ -130,7 +131,7 @@ void add_aims(const SceneResult& scene, Report& report) {
 
 SceneResult run_scene(const Entry& entry, const Options& options) {
   std::vector<Stepper> engines;
-  for (const Stepper& c : all_engines()) {
+  for (const Stepper& c : all_engines(options.ours)) {
     if (chosen(options.engines, c.name)) engines.push_back(c);
   }
   const Setup setup = entry.make();
@@ -184,6 +185,10 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.plan.rounds, "How often each scene is run, at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  app.add_option("--tolerance", options.ours.tolerance, "Of our solver [m/s]")->capture_default_str();
+  app.add_option("--sweeps", options.ours.max_sweeps, "Of our solver, at most")->capture_default_str();
+  app.add_option("--newton", options.ours.max_newton, "Linear solves of our solver, at most")
+      ->capture_default_str();
   app.add_flag("--quick", options.quick, "One round of a tenth of the time: to see that all works");
   if (const auto code = parse_options(app, argc, argv)) return *code;
   if (options.quick) options.plan = {.rounds = 1, .shorten = 0.1};
