@@ -42,6 +42,24 @@ struct NewtonMemory {
   std::vector<double> u;               // rows: velocities of the proximal problem
 };
 
+/// One contact that a subsystem rests on, see guess.cc.
+struct Support {
+  int block = 0, term = 0;
+  LocalCone<2> cone = {};
+  double w_nn = 0;        // complementarity blocks
+  bool left_out = false;  // would pull
+  double start[3] = {};   // impulse before
+};
+
+struct GuessMemory {
+  struct Place {
+    int subsystem, block, term;
+  };
+  std::vector<Place> order;
+  std::vector<Support> supports;  // of one subsystem
+  std::vector<double> velocity;
+};
+
 /// Extrapolation between sweeps, see gauss_seidel.cc.
 struct Momentum {
   double theta = 1.0;
@@ -62,6 +80,7 @@ struct Workspace::Memory {
   PivotMemory pivot;
   Momentum momentum;
   NewtonMemory newton;
+  GuessMemory guess;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
   std::vector<double> u;             // rows

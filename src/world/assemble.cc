@@ -152,6 +152,11 @@ void assemble(const World::Impl& w, const Island& island, Slot& slot) {
     assemble_by_vectors(w, island, slot);
 }
 
+void state_laws(const World::Impl& w, const Island& island, Slot& slot) {
+  slot.problem.clear(OperatorKind::kDense);
+  for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, slot.problem);
+}
+
 namespace {
 
 void extract_laws(const Problem& p, const Slot::Pick& pick, Problem& part) {
@@ -196,6 +201,55 @@ void extract(Slot& slot) {
     if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);
   }
   if (p.storage == OperatorKind::kDense) extract_dense(slot, p, part);
+}
+
+namespace {
+
+/// One more step from the ground for all that touch what has a level already. @return Whether anything was
+/// reached.
+bool next_level(const Problem& p, int now, std::vector<int>& level) {
+  bool any = false;
+  for (int b = 0; b < p.block_count(); ++b) {
+    const int first = p.term_start[b];
+    if (p.term_start[b + 1] - first != 2) continue;
+    int &x = level[p.terms[first].subsystem], &y = level[p.terms[first + 1].subsystem];
+    if (x == now && y < 0) y = now + 1, any = true;
+    if (y == now && x < 0) x = now + 1, any = true;
+  }
+  return any;
+}
+
+double one_sided_velocity(const Workspace& ws, const ImpulseRow& row, int body, double sign) {
+  const Workspace::Velocity& v = ws.velocity[body];
+  const Vec3 at = Vec3(v.v) + Vec3(v.w).cross(row.point - Vec3(ws.pose[body].p));
+  return sign * (row.force.dot(at) + row.moment.dot(Vec3(v.w)));
+}
+
+}  // namespace
+
+void find_levels(const World::Impl& w, const Island& island, Slot& slot) {
+  const Problem& p = slot.problem;
+  slot.level.assign(p.subsystems.size(), -1);
+  for (int b = 0; b < p.block_count(); ++b)
+    if (p.term_start[b + 1] - p.term_start[b] == 1) slot.level[p.terms[p.term_start[b]].subsystem] = 1;
+  for (int now = 1; next_level(p, now, slot.level);) ++now;
+  slot.q_above.resize(p.q.size());
+  int row = 0;
+  for (int b = 0; b < p.block_count(); ++b) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    const int first = p.term_start[b];
+    const bool two = p.term_start[b + 1] - first == 2;
+    // terms come in the order body, other (add_terms)
+    const bool body_is_higher =
+        two ? slot.level[p.terms[first].subsystem] > slot.level[p.terms[first + 1].subsystem]
+            : w.tree_of[slot.impulses[row].body] >= 0;
+    for (int k = 0; k < block.size; ++k, ++row) {
+      const ImpulseRow& r = slot.impulses[row];
+      slot.q_above[row] =
+          w.rows.bias[block.row + k] + (body_is_higher ? one_sided_velocity(w.ws, r, r.body, 1)
+                                                       : one_sided_velocity(w.ws, r, r.other, -1));
+    }
+  }
 }
 
 }  // namespace karakuri::world_detail

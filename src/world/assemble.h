@@ -10,7 +10,14 @@ namespace karakuri::world_detail {
 /// A = y^T D^-1 y.
 void assemble(const World::Impl& w, const Island& island, Slot& slot);
 
+/// slot.problem: only the laws, no operator.
+void state_laws(const World::Impl& w, const Island& island, Slot& slot);
+
 /// slot.part: some blocks of slot.problem, each with its first rows only and a law of its own; q is zero.
 void extract(Slot& slot);
+
+/// slot.level and slot.q_above for solver::guess_from_above(): how many contacts each tree is from the
+/// ground.
+void find_levels(const World::Impl& w, const Island& island, Slot& slot);
 
 }  // namespace karakuri::world_detail

@@ -1,4 +1,5 @@
 // All rows of the step in a fixed order: loops, limits, dry friction, drives, springs, contacts.
+#include <algorithm>
 #include <cmath>
 
 #include "karakuri/constraint/contact_rows.h"
@@ -102,6 +103,17 @@ void add_contact(World::Impl& w, int i, double h) {
   add_contact_rows(geometry, surface, friction_of(c, surface, u), u.dot(c.normal), w.settings.stabilization,
                    h, i, w.rows);
   const RowBlock& block = w.rows.blocks.back();
+  if (block.size >= 3 && c.state == ContactState::kStick &&
+      w.settings.stabilization.kind == Stabilization::kPosition) {
+    // what the solver's tolerance has let slip is taken back: nothing creeps, however long it is held
+    // beyond what it allows in a second: contacts of one patch ask for motions of that size that no rigid
+    // body has
+    const double share = w.settings.stabilization.erp / h, unfelt = w.settings.tolerance;
+    for (int k = 1; k < 3; ++k) {
+      const double slipped = c.stretch.dot(w.rows.impulses[block.row + k].force);
+      w.rows.bias[block.row + k] = share * (slipped - std::clamp(slipped, -unfelt, unfelt));
+    }
+  }
   if (w.settings.warm_start) write_contact_impulse({c.impulse, c.turning_impulse}, block, w.rows);
   w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
 }

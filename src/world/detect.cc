@@ -96,6 +96,7 @@ void inherit(const Contact& old, Contact& c) {
   c.state = old.state;
   c.impulse = old.impulse;
   c.turning_impulse = old.turning_impulse;
+  c.mobility = old.mobility;
   c.stretch = old.stretch - old.stretch.dot(c.normal) * c.normal;
 }
 

@@ -32,6 +32,10 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   for (int k = 1; k < std::min(3, block.size); ++k)
     c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
   c.state = classify(w.rows, block, c.slip.norm(), 10 * w.settings.tolerance + 1e-9);
+  if (c.state == ContactState::kStick)
+    c.stretch += h * c.slip;
+  else
+    c.stretch.setZero();
 }
 
 void read_impulses(World::Impl& w, double h) {
@@ -115,11 +119,6 @@ bool is_slow(const World::Impl& w, const Tree& tree) {
   return true;
 }
 
-int root_of(const std::vector<std::int32_t>& parent, int t) {
-  while (parent[t] != t) t = parent[t];
-  return t;
-}
-
 void fall_asleep(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
@@ -128,19 +127,22 @@ void fall_asleep(World::Impl& w, int t) {
   w.emit(EventKind::kSleep, t);
 }
 
-void sleep(World::Impl& w, double h) {
-  if (!w.settings.sleep.enabled) return;
-  std::vector<double>& least = w.still_of_set;  // by root: how long the whole set has been still
+/// How long each tree has been slow, and each set of trees at least.
+void count_stillness(World::Impl& w, double h) {
+  std::vector<double>& least = w.still_of_set;  // by root
   std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     world_detail::TreeStatus& status = w.trees[t];
     if (!status.responds()) continue;
     status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
-    double& set = least[root_of(w.parent, static_cast<int>(t))];
+    double& set = least[w.root_of(static_cast<int>(t))];
     set = std::min(set, status.still);
   }
+}
+
+void sleep(World::Impl& w) {
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    if (w.trees[t].responds() && least[root_of(w.parent, static_cast<int>(t))] >= w.settings.sleep.time)
+    if (w.trees[t].responds() && w.still_of_set[w.root_of(static_cast<int>(t))] >= w.settings.sleep.time)
       fall_asleep(w, static_cast<int>(t));
   }
 }
@@ -163,7 +165,8 @@ void World::Impl::finish(double h) {
   read_drives(*this, h);
   contact_events(*this);
   limit_events(*this);
-  sleep(*this, h);
+  count_stillness(*this, h);
+  if (settings.sleep.enabled) sleep(*this);
   view_fresh = past_fresh = false;
 }
 

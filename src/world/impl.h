@@ -79,6 +79,7 @@ struct Island {
   std::int32_t rows = 0;
   solver::Report report;
   bool refused = false;  // by the method that was asked for
+  bool solved = false;   // by the impulses of the last step
 };
 
 /// Scratch of one thread.
@@ -92,7 +93,10 @@ struct Slot {
   std::vector<ImpulseRow> impulses;
   solver::Problem problem, part;
   solver::Workspace solver;
-  std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors;
+  std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;
+  std::vector<int> level;       // by subsystem, see find_levels()
+  std::vector<double> q_above;  // by row
+  std::vector<std::int32_t> queue;
   bool corrected = false;  // any island of this thread has a position correction in this step
   std::vector<std::int32_t> side_of, touched_trees;  // see assemble.cc
   struct Pick {
@@ -156,6 +160,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::vector<world_detail::FoundManifold>> found;  // by batch
   Rows rows;
   std::vector<double> row_velocity;        // J v at the start, then at the end of the step
+  std::vector<double> row_trial;           // J v with the impulses of the last step
   std::vector<double> row_free;            // J v_free
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
@@ -203,6 +208,7 @@ struct World::Impl : world_detail::Persistent {
   void connect_trees();               // islands.cc: what acts on what; wake
   void build_rows(double h);          // build_rows.cc
   void gather_islands();              // islands.cc
+  void accept_what_holds(double h);   // verify.cc: islands that the old impulses solve
   void solve_islands(double h);       // solve_islands.cc
   void penalty_contacts(double h);    // penalty.cc: instead of rows
   void move_bodies(double h);         // move_bodies.cc: velocities, positions
@@ -215,6 +221,10 @@ struct World::Impl : world_detail::Persistent {
     return surfaces[colliders[first].material * material_count + colliders[second].material];
   }
   int tree_of_link(LinkId link) const;
+  int root_of(int tree) const {
+    while (parent[tree] != tree) tree = parent[tree];
+    return tree;
+  }
   bool responds(int body) const { return tree_of[body] >= 0 && trees[tree_of[body]].responds(); }
   void wake_tree(int tree);
   void freeze_tree(int tree);

@@ -121,6 +121,7 @@ void visit(Ar& ar, Contact& c) {
        {&c.point, &c.normal, &c.force, &c.moment, &c.slip, &c.impulse, &c.turning_impulse, &c.stretch})
     visit(ar, *v);
   visit(ar, c.separation);
+  visit(ar, c.mobility);
   visit(ar, c.state);
 }
 template <class Ar, class T>

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "karakuri/solver/guess.h"
 #include "world/assemble.h"
 #include "world/impl.h"
 
@@ -51,14 +52,14 @@ void gather(const Task& t) {
   }
 }
 
-solver::Settings solver_settings(const WorldSettings& s) {
+solver::Settings solver_settings(const WorldSettings& s, int rows) {
   solver::Settings out;
   out.method = s.solver;
   if (s.contact == ContactModel::kPyramid && s.solver == solver::Method::kDefault)
     out.method = solver::Method::kSpringhead;
   out.measure = solver::Measure::kScaled;
   out.tolerance = 1e-13;  // rounding, where velocities are large
-  out.absolute = s.tolerance;
+  out.absolute = s.tolerance * std::sqrt(static_cast<double>(rows));
   out.max_sweeps = s.max_sweeps;
   out.max_newton = s.max_newton;
   out.max_newton_rows = s.max_newton_rows;
@@ -142,6 +143,40 @@ void bounce(const Task& t, const solver::Settings& settings) {
   }
 }
 
+/// Natural map of `lambda`, as the solver measures it.
+double residual_of(const Slot& s, std::span<const double> lambda, Slot& scratch) {
+  solver::row_velocities(s.problem, lambda, scratch.velocity, scratch.change);
+  return solver::natural_map(s.problem, lambda, scratch.change, s.rho);
+}
+
+/// Whether the rows' bodies are hardly moving: stacks, not things that fall or slide.
+bool is_calm(const Slot& s) {
+  constexpr double kCalm = 0.05;  // root mean square over rows [m/s]
+  double sum = 0;
+  for (const double u : s.u_now) sum += u * u;
+  return sum < kCalm * kCalm * static_cast<double>(s.u_now.size());
+}
+
+/// Large islands at rest are carried from below: the old impulses are mended from the top down before any
+/// sweeps, where that is nearer to a solution.
+void mend_from_above(const Task& t, double target) {
+  Slot& s = t.slot;
+  if (s.problem.storage != solver::OperatorKind::kMatrixFree || !is_calm(s)) return;
+  const double warm = residual_of(s, s.lambda, s);
+  if (warm <= target) return;
+  world_detail::find_levels(t.w, t.island, s);
+  s.all = s.lambda;
+  solver::guess_from_above(s.problem, s.level, s.q_above, s.solver, s.all);
+  if (residual_of(s, s.all, s) < warm) std::swap(s.lambda, s.all);
+}
+
+void remember_mobility(const Task& t) {
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    if (block.source == RowSource::kContact) t.w.contacts[block.index].mobility = 1 / t.slot.rho[b];
+  }
+}
+
 /// (2). Leaves J v+ in u_free.
 solver::Report step(const Task& t, const solver::Settings& settings, bool* refused) {
   Slot& s = t.slot;
@@ -151,6 +186,10 @@ solver::Report step(const Task& t, const solver::Settings& settings, bool* refus
     const RowBlock& block = t.block(b);
     for (int k = 0; k < block.size; ++k, ++row) p.q[row] = s.u_free[row] + t.w.rows.bias[block.row + k];
   }
+  s.rho.resize(p.block_count());
+  solver::block_rho(p, s.rho);
+  remember_mobility(t);
+  mend_from_above(t, 0.1 * settings.absolute);  // as verify.cc asks
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
   solver::apply_operator(p, s.lambda, s.velocity, s.change);
   for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];
@@ -218,7 +257,7 @@ void scatter(const Task& t) {
 }
 
 void solve_island(const Task& t, Island& island) {
-  const solver::Settings settings = solver_settings(t.w.settings);
+  const solver::Settings settings = solver_settings(t.w.settings, island.rows);
   world_detail::assemble(t.w, island, t.slot);
   gather(t);
   bounce(t, settings);
@@ -235,8 +274,10 @@ void World::Impl::solve_islands(double h) {
   bounce.assign(rows.impulses.size(), 0.0);
   correction.assign(rows.impulses.size(), 0.0);
   for (Slot& slot : slots) slot.corrected = false;
-  parallel.for_each(static_cast<int>(islands.size()),
-                    [&](int i, int slot) { solve_island({*this, islands[i], slots[slot], h}, islands[i]); });
+  accept_what_holds(h);
+  parallel.for_each(static_cast<int>(islands.size()), [&](int i, int slot) {
+    if (!islands[i].solved) solve_island({*this, islands[i], slots[slot], h}, islands[i]);
+  });
   total.resize(rows.impulses.size());
   for (int i = 0; i < rows.size(); ++i) total[i] = bounce[i] + rows.lambda[i];
   report = {};

@@ -33,7 +33,8 @@ struct Contact {
   // What the next step starts from.
   Vec3 impulse = Vec3::Zero();          // on B, without that of bouncing [N s]
   Vec3 turning_impulse = Vec3::Zero();  // [N m s]
-  Vec3 stretch = Vec3::Zero();          // ContactModel::kPenalty: of the tangential spring [m]
+  Vec3 stretch = Vec3::Zero();          // slip since it sticks, undone by and by; kPenalty: of the spring [m]
+  double mobility = 0;                  // mean velocity per own impulse; 0: not known [1/kg]
 };
 
 enum class EventKind : std::uint8_t {

@@ -53,7 +53,7 @@ struct WorldSettings {
   ContactModel contact = ContactModel::kCone;
 
   solver::Method solver = solver::Method::kDefault;
-  double tolerance = 1e-10;  // of the velocities along constraints [m/s]
+  double tolerance = 5e-10;  // of the velocities along constraints [m/s]
   int max_sweeps = 100;      // of Gauss-Seidel methods
   int max_newton = 10;       // linear solves of the Newton method
   int max_newton_rows = 1500;

@@ -1,0 +1,125 @@
+// Islands at rest are solved already: the impulses of the last step hold this one too. Where all trees of an
+// island were slow in the last step, its old impulses are tried before anything is assembled,
+//   u = J (v_free + M^-1 J^T lambda)                                                                      (1)
+// and kept when the natural map of u and lambda is well within tolerance. That costs one pass over bodies and
+// rows. A tenth of the tolerance is asked for: an error that is let through comes back as velocity in the
+// next step, which the impulses then have to stop, and the two would take turns.
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/dynamics/kinematics.h"
+#include "world/assemble.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::Island;
+using world_detail::Slot;
+
+namespace {
+
+/// rho of solver::Measure::kScaled from the last step's contact, or from the dof's own articulated inertia;
+/// 0: unknown.
+double rho_of(const World::Impl& w, const RowBlock& block) {
+  switch (block.source) {
+    case RowSource::kContact: {
+      const double mobility = w.contacts[block.index].mobility;
+      return mobility > 0 ? 1 / mobility : 0;
+    }
+    case RowSource::kLimit:
+    case RowSource::kFriction:
+    case RowSource::kDrive: {
+      if (w.model.bodies[w.model.dofs[block.index].body].alone) return 0;
+      return 1 / w.ws.pivot[block.index].inverse_d;
+    }
+    case RowSource::kLoop:
+    case RowSource::kSpring: break;
+  }
+  return 0;
+}
+
+/// Whether the island may be tried: slow, known, and nothing about to bounce.
+bool is_candidate(const World::Impl& w, const Island& island) {
+  for (int b = 0; b < island.block_count; ++b) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    if (!(rho_of(w, block) > 0)) return false;
+    if (w.row_velocity[block.row] < -w.settings.restitution_threshold) return false;
+  }
+  return true;
+}
+
+void find_candidates(World::Impl& w) {
+  for (Island& island : w.islands) island.solved = true;  // here: all its trees are slow
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
+    if (island >= 0 && !(w.trees[t].still > 0)) w.islands[island].solved = false;
+  }
+  for (Island& island : w.islands) island.solved = island.solved && is_candidate(w, island);
+}
+
+bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
+  const StabilizationSettings& s = w.settings.stabilization;
+  if (s.kind != Stabilization::kPosition) return false;
+  if (block.source != RowSource::kContact && block.source != RowSource::kLimit) return false;
+  return w.rows.error[block.row] + h * w.row_trial[block.row] < -1.5 * s.slop;
+}
+
+/// Natural map of the island at (1); infinite where positions need correcting.
+double residual_of(const World::Impl& w, const Island& island, double h, Slot& slot) {
+  world_detail::state_laws(w, island, slot);
+  slot.lambda.clear();
+  slot.u_free.clear();
+  slot.rho.clear();
+  for (int b = 0; b < island.block_count; ++b) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    if (too_deep(w, block, h)) return solver::kInfinity;
+    slot.rho.push_back(rho_of(w, block));
+    for (int r = block.row; r < block.row + block.size; ++r) {
+      slot.lambda.push_back(w.rows.lambda[r]);
+      slot.u_free.push_back(w.row_trial[r] + w.rows.bias[r] + w.rows.compliance[r] * w.rows.lambda[r]);
+    }
+  }
+  return solver::natural_map(slot.problem, slot.lambda, slot.u_free, slot.rho);
+}
+
+}  // namespace
+
+void World::Impl::accept_what_holds(double h) {
+  find_candidates(*this);
+  const bool usual =
+      settings.contact == ContactModel::kCone && settings.warm_start &&
+      (settings.solver == solver::Method::kDefault || settings.solver == solver::Method::kBlock ||
+       settings.solver == solver::Method::kNewton);
+  const bool any = std::any_of(islands.begin(), islands.end(), [](const Island& i) { return i.solved; });
+  if (!usual || !any) {
+    for (Island& island : islands) island.solved = false;
+    return;
+  }
+  row_trial.resize(rows.impulses.size());
+  state_free.v = v_free;
+  apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(rows.lambda.data(), rows.size()), ws,
+                 state_free.v_view());
+  update_velocities(model, state_free, ws);
+  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
+  bool all = true;
+  for (Island& island : islands) {
+    if (island.solved) {
+      const double target = 0.1 * settings.tolerance * std::sqrt(static_cast<double>(island.rows));
+      const double residual = residual_of(*this, island, h, slots[0]);
+      island.solved = residual <= target;
+      island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
+      island.refused = false;
+    }
+    all = all && island.solved;
+    if (!island.solved) continue;
+    for (int b = 0; b < island.block_count; ++b) {
+      const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
+      std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
+    }
+  }
+  if (all) return;
+  state_free.v = v_free;
+  update_velocities(model, state_free, ws);
+}
+
+}  // namespace karakuri
