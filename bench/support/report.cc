@@ -74,6 +74,10 @@ void print(const Report& report) {
     print_row(report, c, c.subject == last ? "" : c.subject, subject_width, task_width);
     last = c.subject;
   }
+  print_aims_and_notes(report);
+}
+
+void print_aims_and_notes(const Report& report) {
   if (!report.aims.empty()) fmt::print("\n");
   for (const Aim& aim : report.aims) {
     fmt::print("{:<7} {:5.2f} (aim: at most {:.2f})  {}\n", aim.met() ? "met" : "MISSED", aim.value,

@@ -46,6 +46,8 @@ inline const std::string kOurs = "karakuri";
 
 /// As a table on standard output.
 void print(const Report& report);
+/// The end of it, for benchmarks with tables of their own.
+void print_aims_and_notes(const Report& report);
 /// False where the file cannot be written.
 bool write_json(const Report& report, const std::string& path);
 
