@@ -10,6 +10,8 @@
 //   int x x^T dV     V/20 (a a^T + b b^T + c c^T + (a + b + c)(a + b + c)^T)                    (2)
 //   about o          tr(P) E - P, with P from (2)                                               (3)
 // and of a triangle of area A the same with V -> A, 4 -> 3, 20 -> 12.
+#include <Eigen/Eigenvalues>
+
 #include <fmt/format.h>
 
 #include "io/mjcf/context.h"
@@ -39,23 +41,33 @@ Inertia sum_simplices(const MeshData& mesh, const Vec3& o, bool surface, bool si
   return {total, o + com, P.trace() * Mat3::Identity() - P};  // (3)
 }
 
-/// MuJoCo integrates the products of inertia over pyramids to the centre of mass, not to the surface's
-/// centroid.
-Inertia legacy_inertia(const MeshData& mesh) {
+Vec3 in_single_precision(const Vec3& v) { return v.cast<float>().cast<double>(); }
+
+/// As in MuJoCo 2.2: the centre of mass from pyramids over the surface's centroid, the moments from pyramids
+/// over the centre of mass, and for the volume that of the box with these moments. MuJoCo keeps vertices in
+/// single precision, also after they are moved to the centre of mass; so do we, to agree with it to more than
+/// seven digits.
+Inertia legacy_inertia(const MeshData& given) {
+  MeshData mesh{.vertices = given.vertices, .faces = given.faces};
+  for (Vec3& v : mesh.vertices) v = in_single_precision(v);
   const Vec3 centroid = sum_simplices(mesh, Vec3::Zero(), true, false).com;
-  const Inertia first = sum_simplices(mesh, centroid, false, false);
-  Vec3 com = first.com;
+  const Vec3 com = sum_simplices(mesh, centroid, false, false).com;
+  for (Vec3& v : mesh.vertices) v = in_single_precision(v - com);
   double total = 0;
   Mat3 P = Mat3::Zero();
   for (const Triangle& f : mesh.faces) {
-    const Vec3 a = mesh.vertices[f[0]] - com, b = mesh.vertices[f[1]] - com, c = mesh.vertices[f[2]] - com;
+    const Vec3 &a = mesh.vertices[f[0]], &b = mesh.vertices[f[1]], &c = mesh.vertices[f[2]];
     const double w = std::abs(a.dot(b.cross(c))) / 6;
     const Vec3 s = a + b + c;
     total += w;
-    P += w / 20 * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());
+    P += w / 20 * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());  // (2)
   }
-  if (!(total > 0) || !(first.mass > 0)) return {};
-  return {first.mass, com, P.trace() * Mat3::Identity() - P};
+  if (!(total > 0)) return {};
+  P /= total;
+  const Eigen::SelfAdjointEigenSolver<Mat3> eigen(P, Eigen::EigenvaluesOnly);
+  // of a box with half sides h, int x x^T / V = h^2 / 3
+  const double volume = 8 * (3 * eigen.eigenvalues().cwiseMax(0.0)).cwiseSqrt().prod();
+  return {volume, com, volume * (P.trace() * Mat3::Identity() - P)};
 }
 
 Inertia convex_inertia(const MeshData& mesh) {
