@@ -23,12 +23,12 @@ fs::path asset_path(const MjcfContext& c, const std::string& name) {
 }
 
 /// Vertices and faces that stand in the file itself; without faces, the points are those of a convex body.
-std::shared_ptr<const MeshData> inline_mesh(MjcfContext& c, const XmlElement& e, const Vec3& scale) {
+std::shared_ptr<const MeshData> inline_mesh(MjcfContext& c, const XmlElement& e) {
   MeshData mesh{.source = e.get("name")};
   constexpr std::size_t kMost = 30'000'000;
   const std::vector<double> numbers = c.xml.numbers(e, "vertex", 12, kMost);
   for (std::size_t i = 0; i + 2 < numbers.size(); i += 3) {
-    mesh.vertices.push_back(Vec3(numbers[i], numbers[i + 1], numbers[i + 2]).cwiseProduct(scale));
+    mesh.vertices.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
   }
   const std::vector<double> faces = c.xml.numbers(e, "face", 3, kMost);
   for (std::size_t i = 0; i + 2 < faces.size(); i += 3) {
@@ -41,7 +41,6 @@ std::shared_ptr<const MeshData> inline_mesh(MjcfContext& c, const XmlElement& e,
       }
       face[k] = static_cast<int>(index);
     }
-    if (scale.prod() < 0) std::swap(face[1], face[2]);
     mesh.faces.push_back(face);
   }
   if (mesh.vertices.size() < 4) return nullptr;  // reported with the numbers
@@ -66,19 +65,22 @@ std::shared_ptr<const MeshData> inline_mesh(MjcfContext& c, const XmlElement& e,
 
 std::shared_ptr<const MeshData> load_mesh(MjcfContext& c, const XmlElement& e) {
   const Vec3 scale = c.xml.vec3(e, "scale", Vec3::Ones());
-  if (!e.has("file")) {
-    if (!c.xml.require(e, "vertex")) return nullptr;
-    return inline_mesh(c, e, scale);
-  }
-  if (!is_mesh_file(e.get("file"))) {
+  if (!e.has("file") && !c.xml.require(e, "vertex")) return nullptr;
+  if (e.has("file") && !is_mesh_file(e.get("file"))) {
     c.xml.error(e, fmt::format("{} is no file of a mesh by its name", in_quotes(e.get("file"))),
                 "valid endings are stl, obj, dae, gltf and glb");
     return nullptr;
   }
-  const fs::path file = asset_path(c, e.get("file"));
-  if (!e.has("refpos") && !e.has("refquat")) return c.build.mesh(file, scale, c.where(e));
-  const std::shared_ptr<const MeshData> raw = c.build.mesh(file, Vec3::Ones(), c.where(e));
+  const bool referred = e.has("refpos") || e.has("refquat");
+  if (e.has("file") && !referred) return c.build.mesh(asset_path(c, e.get("file")), scale, c.where(e));
+  const std::shared_ptr<const MeshData> raw =
+      e.has("file") ? c.build.mesh(asset_path(c, e.get("file")), Vec3::Ones(), c.where(e))
+                    : inline_mesh(c, e);
   if (!raw) return nullptr;
+  if (scale.cwiseAbs().minCoeff() == 0) {
+    c.xml.error(e, "its scale is zero", "give another scale");
+    return nullptr;
+  }
   MeshData mesh = *raw;
   const std::vector<double> q = c.xml.numbers(e, "refquat", 4, 4);
   const Quat turn = q.empty() ? Quat(1, 0, 0, 0) : normalized_or_identity(Quat(q[0], q[1], q[2], q[3]));

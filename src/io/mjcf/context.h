@@ -127,7 +127,7 @@ bool is_limited(const MjcfContext& c, const XmlElement& e, const char* flag, con
 /// None, with the error reported, where there is no such mesh or it cannot be read.
 MjcfMesh* find_mesh(MjcfContext& c, const XmlElement& e, const std::string& name);
 /// Volume, centre and inertia of density 1, by the law that the mesh asks for.
-const Inertia& mesh_inertia(MjcfContext& c, MjcfMesh& mesh);
+Inertia mesh_inertia(MjcfContext& c, MjcfMesh& mesh, bool shell);
 std::optional<Shape> heightfield_shape(MjcfContext& c, const XmlElement& geom);
 
 /// What a geom adds to its body.

@@ -175,7 +175,7 @@ class GeomReader {
     if (type_ == GeomType::kMesh) {
       solid.mesh = mesh->data;
       if (touches()) solid.shape = c_.build.mesh_shape(mesh->data, c_.where(e_));
-      if (needs_mass()) solid.inertia = mesh_inertia(c_, *mesh);
+      if (needs_mass()) solid.inertia = mesh_inertia(c_, *mesh, c_.xml.flag(e_, "shellinertia", false));
       return solid;
     }
     return fitted(*mesh);
@@ -184,7 +184,7 @@ class GeomReader {
   /// A primitive around the mesh.
   Solid fitted(MjcfMesh& mesh) {
     Solid solid;
-    const auto [half, X_GB] = inertia_box(mesh_inertia(c_, mesh));
+    const auto [half, X_GB] = inertia_box(mesh_inertia(c_, mesh, false));
     if (c_.compiler.fit_aabb) {
       c_.xml.report.unsupported("fitaabb", c_.where(e_),
                                 "fitaabb is not supported: primitives are fitted by inertia");

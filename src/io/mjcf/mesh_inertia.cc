@@ -77,7 +77,8 @@ Inertia convex_inertia(const MeshData& mesh) {
 
 }  // namespace
 
-const Inertia& mesh_inertia(MjcfContext& c, MjcfMesh& mesh) {
+Inertia mesh_inertia(MjcfContext& c, MjcfMesh& mesh, bool shell) {
+  if (shell) return sum_simplices(*mesh.data, Vec3::Zero(), true, false);
   if (mesh.solid) return *mesh.solid;
   const XmlElement& e = mesh.element;
   const std::size_t exact = c.compiler.exact_mesh_inertia ? 1 : 2;
