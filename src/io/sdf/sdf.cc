@@ -436,6 +436,29 @@ Diagnostic converted(const sdf::Error& e, const fs::path& path, Severity severit
           "see sdformat.org for what may stand where"};
 }
 
+/// libsdformat reads its own schema for 0.2 s; that is done once.
+sdf::SDFPtr empty_document() {
+  static const sdf::ElementPtr schema = [] {
+    const auto document = std::make_shared<sdf::SDF>();
+    sdf::init(document);
+    return document->Root();
+  }();
+  auto document = std::make_shared<sdf::SDF>();
+  document->Root(schema->Clone());
+  return document;
+}
+
+/// By elements, since the reader of whole documents takes what it cannot read for a URDF, and prints.
+sdf::Errors read(const std::string& text, const sdf::ParserConfig& config, sdf::Root& root) {
+  const sdf::SDFPtr document = empty_document();
+  sdf::Errors errors;
+  if (!sdf::readString(text, config, document->Root(), errors) && errors.empty()) {
+    errors.emplace_back(sdf::ErrorCode::STRING_READ, "libsdformat cannot read it");
+  }
+  if (!errors.empty()) return errors;
+  return root.Load(document, config);
+}
+
 /// Loads quietly; warnings of libsdformat become notes.
 bool load_root(std::string_view text, const fs::path& path, const LoadOptions& options, Report& report,
                sdf::Root& root) {
@@ -448,7 +471,7 @@ bool load_root(std::string_view text, const fs::path& path, const LoadOptions& o
   sdf::Root first;
   std::vector<Diagnostic> errors;
   bool unknown = false;
-  for (const sdf::Error& e : first.LoadSdfString(std::string(text), config)) {
+  for (const sdf::Error& e : read(std::string(text), config, first)) {
     const Diagnostic d = converted(e, path, Severity::kError);
     if (d.what.find("not defined in SDF") == std::string::npos) {
       errors.push_back(d);
@@ -460,7 +483,7 @@ bool load_root(std::string_view text, const fs::path& path, const LoadOptions& o
   if (unknown) {  // once more, without minding what is unknown
     config.SetUnrecognizedElementsPolicy(sdf::EnforcementPolicy::LOG);
     errors.clear();
-    for (const sdf::Error& e : root.LoadSdfString(std::string(text), config)) {
+    for (const sdf::Error& e : read(std::string(text), config, root)) {
       errors.push_back(converted(e, path, Severity::kError));
     }
   } else {
