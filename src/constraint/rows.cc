@@ -5,7 +5,7 @@ namespace karakuri {
 void Rows::clear() {
   blocks.clear();
   impulses.clear();
-  for (std::vector<double>* values : {&bias, &compliance, &lower, &upper, &friction, &lambda})
+  for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
     values->clear();
 }
 
@@ -14,7 +14,7 @@ int Rows::add(solver::RowKind kind, RowSource source, int index, int count) {
   blocks.push_back({kind, source, index, row, count});
   const std::size_t end = static_cast<std::size_t>(row) + count;
   impulses.resize(end);
-  for (std::vector<double>* values : {&bias, &compliance, &lower, &upper, &friction, &lambda})
+  for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
     values->resize(end, 0.0);
   return row;
 }

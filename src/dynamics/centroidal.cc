@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "dynamics/composite.h"
-#include "karakuri/spatial/rotation.h"
+#include "karakuri/model/configuration.h"
 
 namespace karakuri {
 
@@ -13,15 +13,11 @@ using namespace kernel;
 
 Vec3 vec(V3 v) { return {v[0], v[1], v[2]}; }
 
-/// Displacement of a dof from rest: q - rest, or the rotation vector of a quaternion.
+/// Of a dof from rest; a quaternion's rest is the identity.
 double displacement(const Model& model, const State& state, int v) {
   const Body& body = model.bodies[model.dofs[v].body];
-  const int k = v - body.first_v;
-  if (has_quaternion(body.kind) && k >= body.dofs - 3) {
-    const double* q = state.q.data() + body.first_q + body.dofs - 3;
-    return quat_log(normalized_or_identity(Quat(q[0], q[1], q[2], q[3])))[k - (body.dofs - 3)];
-  }
-  return state.q[body.first_q + k] - model.dof_properties[v].rest;
+  const bool turns = has_quaternion(body.kind) && v - body.first_v >= body.dofs - 3;
+  return dof_position(model, state.q_view(), v) - (turns ? 0 : model.dof_properties[v].rest);
 }
 
 }  // namespace

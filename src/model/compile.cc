@@ -203,10 +203,14 @@ class Compiler {
       body.mass_com = Vec3(in.mass * in.com);
       const double values[6] = {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)};
       std::copy(std::begin(values), std::end(values), body.inertia);
-      // Armature on a free joint is not that of a rigid body: such a body takes the general way.
-      bool armature = false;
-      for (int k = 0; k < body.dofs; ++k) armature |= model_.armature[body.first_v + k] > 0;
-      body.alone = body.kind == JointKind::kFree && body.parent == 0 && !has_children_[i] && !armature;
+      // Armature, springs and dampers on a free joint add to the mass matrix (Workspace::diagonal), which is
+      // then not that of a rigid body: such a body takes the general way.
+      bool bare = true;
+      for (int k = 0; k < body.dofs; ++k) {
+        const DofProperties& p = model_.dof_properties[body.first_v + k];
+        bare = bare && p.armature == 0 && p.damping == 0 && p.stiffness == 0;
+      }
+      body.alone = body.kind == JointKind::kFree && body.parent == 0 && !has_children_[i] && bare;
       if (body.alone) add_free_body(body, in);
     }
   }
@@ -334,7 +338,8 @@ class Compiler {
       const LinkEntry* on_m = model_.find(link.real);
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
       model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
-                              on_m->X_BL * rigid(joint.X_CM)});
+                              on_m->X_BL * rigid(joint.X_CM), joint.kind, joint.axis.normalized(),
+                              joint.second_axis.normalized(), joint.pitch});
     }
   }
 

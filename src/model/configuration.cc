@@ -66,8 +66,20 @@ void random_configuration(const Model& model, Random& random, VecOut q) {
   }
 }
 
+double dof_position(const Model& model, VecIn q, int dof) {
+  const Body& body = model.bodies[model.dofs[dof].body];
+  const int k = dof - body.first_v, plain = plain_size(body);
+  if (k < plain) return q[body.first_q + k];
+  return quat_log(normalized_or_identity(read_quat(q.data() + body.first_q + plain)))[k - plain];
+}
+
 void integrate(const Model& model, VecOut q, VecIn v, double step) {
-  for (const Body& body : model.bodies) {
+  integrate(model, 0, model.body_count(), q, v, step);
+}
+
+void integrate(const Model& model, int first, int last, VecOut q, VecIn v, double step) {
+  for (int i = first; i < last; ++i) {
+    const Body& body = model.bodies[i];
     const int plain = plain_size(body);
     for (int k = 0; k < plain; ++k) q[body.first_q + k] += step * v[body.first_v + k];  // (1)
     if (has_quaternion(body.kind)) {

@@ -33,6 +33,7 @@ struct RowBlock {
 struct Rows {
   std::vector<RowBlock> blocks;
   std::vector<ImpulseRow> impulses;  // the velocity J v and the impulse J^T lambda of each row
+  std::vector<double> error;         // of the position: of equalities; of inequalities their gap [m or rad]
   std::vector<double> bias;          // added to J v
   std::vector<double> compliance;    // velocity per impulse
   std::vector<double> lower, upper;  // impulses of box rows

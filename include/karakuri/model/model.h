@@ -85,6 +85,10 @@ struct Loop {
   std::int32_t body_m = 0;
   Transform X_BF;
   Transform X_BM;
+  JointKind kind = JointKind::kFixed;
+  Vec3 axis = Vec3::UnitZ();         // unit, in F
+  Vec3 second_axis = Vec3::UnitX();  // universal only: unit, in M
+  double pitch = 0;                  // screw only [m/rad]
 };
 
 struct Model {

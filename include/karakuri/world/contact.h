@@ -81,6 +81,7 @@ struct StepReport {
   int contacts = 0;  // within their margins
   int sweeps = 0;    // most of any island
   int newton = 0;
+  int refused = 0;         // islands that the chosen method could not take; the default solved them
   double penetration = 0;  // deepest contact at the start of the step [m]
 };
 

@@ -14,6 +14,7 @@
 
 #include "karakuri/collision/query.h"
 #include "karakuri/core/diagnostic.h"
+#include "karakuri/core/random.h"
 #include "karakuri/model/state.h"
 #include "karakuri/world/contact.h"
 #include "karakuri/world/scene.h"

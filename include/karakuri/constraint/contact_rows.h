@@ -1,0 +1,34 @@
+// Rows of one contact point: normal, two tangents, and where asked for torsion and rolling.
+#pragma once
+
+#include "karakuri/constraint/rows.h"
+#include "karakuri/constraint/softness.h"
+#include "karakuri/model/material.h"
+
+namespace karakuri {
+
+struct ContactGeometry {
+  std::int32_t body_a = 0, body_b = 0;
+  Vec3 point = Vec3::Zero();      // [m]
+  Mat3 frame = Mat3::Identity();  // columns: two tangents, normal from A to B
+  double gap = 0;                 // negative: depth [m]
+};
+
+/// The frame with that normal; tangents are a fixed function of it.
+Mat3 contact_frame(const Vec3& normal);
+
+/// @param u         Present velocity along the normal, positive when parting [m/s].
+/// @param friction  Static or kinetic, as the contact's state asks for.
+/// @return          The first row. Rows: normal; tangents (friction > 0); turning about the normal
+///                  (torsional); turning about the tangents (rolling).
+int add_contact_rows(const ContactGeometry& contact, const Surface& surface, double friction, double u,
+                     const StabilizationSettings& stabilization, double h, int index, Rows& rows);
+
+/// An impulse in the rows of a contact, from and to world axes. `rows.size` entries from `row` on.
+struct ContactImpulse {
+  Vec3 force = Vec3::Zero(), moment = Vec3::Zero();
+};
+ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda);
+void write_contact_impulse(const ContactImpulse& impulse, const RowBlock& block, Rows& rows);
+
+}  // namespace karakuri

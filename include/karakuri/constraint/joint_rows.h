@@ -1,0 +1,38 @@
+// Rows of joints: limits, dry friction, drives, loops, springs.
+#pragma once
+
+#include "karakuri/constraint/rows.h"
+#include "karakuri/constraint/softness.h"
+#include "karakuri/model/state.h"
+
+namespace karakuri {
+
+/// The impulse that is a unit effort on one dof and no other, as wrenches on the joint's two bodies; its
+/// velocity is the dof's.  @pre ws has poses
+ImpulseRow dof_row(const Model& model, const Workspace& ws, int dof);
+
+/// Rows of the dofs of one body that are at a limit, or would be past it within the step.
+/// @param v_free  Velocities (nv) that the step would end with if nothing held it.
+void add_limit_rows(const Model& model, const State& state, const Workspace& ws, int body, VecIn v_free,
+                    const StabilizationSettings& stabilization, double h, Rows& rows);
+
+/// Dry friction of one dof: holds it still as long as that takes no more than the joint's dry_friction.
+void add_friction_row(const Model& model, const Workspace& ws, int dof, double h, Rows& rows);
+
+/// A spring and a damper towards q_target and v_target, their effort cut at +-limit. An infinite damping
+/// makes the row rigid: v_target is held.
+/// @param displacement  q - q_target
+void add_drive_row(const Model& model, const Workspace& ws, int dof, double displacement, double stiffness,
+                   double damping, double v_target, double limit, double h, Rows& rows);
+
+/// A loop that is closed: as many rows as its joint takes away freedoms.
+void add_loop_rows(const Model& model, const Workspace& ws, int loop,
+                   const StabilizationSettings& stabilization, double h, Rows& rows);
+/// How many rows a joint of this kind closes a loop with.
+int loop_row_count(JointKind kind);
+
+/// A spring and a damper between a point of a body and a point of the world.
+void add_spring_rows(const Workspace& ws, int spring, int body, const Vec3& point_W, const Vec3& target_W,
+                     double stiffness, double damping, double h, Rows& rows);
+
+}  // namespace karakuri

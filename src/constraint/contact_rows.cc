@@ -1,0 +1,74 @@
+#include "karakuri/constraint/contact_rows.h"
+
+#include <cmath>
+
+#include "karakuri/spatial/rotation.h"
+
+namespace karakuri {
+
+namespace {
+
+/// Torsion and rolling are cones of their own axes; a cone has no axis of zero width, so this stands for
+/// "none" where only one of the two is wanted [m].
+constexpr double kNoMoment = 1e-9;
+
+int row_count(const Surface& surface, double friction) {
+  if (!(friction > 0)) return 1;
+  if (surface.rolling_friction > 0) return 6;
+  return surface.torsional_friction > 0 ? 4 : 3;
+}
+
+}  // namespace
+
+Mat3 contact_frame(const Vec3& normal) { return frame_with_z(normal); }
+
+int add_contact_rows(const ContactGeometry& c, const Surface& surface, double friction, double u,
+                     const StabilizationSettings& stabilization, double h, int index, Rows& rows) {
+  const int count = row_count(surface, friction);
+  const int row = rows.add(count == 1 ? solver::RowKind::kComplementarity : solver::RowKind::kCone,
+                           RowSource::kContact, index, count);
+  const Vec3 t = c.frame.col(0), s = c.frame.col(1), n = c.frame.col(2);
+  for (int k = 0; k < count; ++k)
+    rows.impulses[row + k] = {.body = c.body_b, .other = c.body_a, .point = c.point};
+  rows.impulses[row].force = n;
+  if (count >= 3) {
+    rows.impulses[row + 1].force = t;
+    rows.impulses[row + 2].force = s;
+    rows.friction[row + 1] = rows.friction[row + 2] = friction;
+  }
+  if (count >= 4) {
+    rows.impulses[row + 3].moment = n;
+    rows.friction[row + 3] = std::max(surface.torsional_friction, kNoMoment);
+  }
+  if (count == 6) {
+    rows.impulses[row + 4].moment = t;
+    rows.impulses[row + 5].moment = s;
+    rows.friction[row + 4] = rows.friction[row + 5] = surface.rolling_friction;
+  }
+  const bool soft_surface = std::isfinite(surface.stiffness);
+  const Softness soft = soft_surface && c.gap <= 0
+                            ? implicit_spring(surface.stiffness, surface.damping, c.gap, h)
+                            : stabilize_gap(stabilization, c.gap, u, h);
+  rows.error[row] = soft_surface ? std::max(c.gap, 0.0) : c.gap;  // a soft surface's depth is no error
+  rows.bias[row] = soft.bias;
+  rows.compliance[row] = soft.compliance;
+  return row;
+}
+
+ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda) {
+  ContactImpulse sum;
+  for (int k = 0; k < block.size; ++k) {
+    sum.force += lambda[block.row + k] * rows.impulses[block.row + k].force;
+    sum.moment += lambda[block.row + k] * rows.impulses[block.row + k].moment;
+  }
+  return sum;
+}
+
+void write_contact_impulse(const ContactImpulse& impulse, const RowBlock& block, Rows& rows) {
+  for (int k = 0; k < block.size; ++k) {
+    const ImpulseRow& row = rows.impulses[block.row + k];
+    rows.lambda[block.row + k] = row.force.dot(impulse.force) + row.moment.dot(impulse.moment);
+  }
+}
+
+}  // namespace karakuri

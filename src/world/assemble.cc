@@ -1,0 +1,201 @@
+#include "world/assemble.h"
+
+#include <algorithm>
+
+namespace karakuri::world_detail {
+
+using solver::OperatorKind;
+using solver::Problem;
+using solver::RowKind;
+
+namespace {
+
+// A sweep over dense rows costs rows^2, over response vectors rows times dofs, and the latter need no
+// products of all pairs: measured, they break even here.
+constexpr int kDenseRows = 96;
+
+/// Appends a block of `size` rows under a law.
+int add_block(Problem& p, RowKind kind, int size, const double* friction) {
+  switch (kind) {
+    case RowKind::kEquality: return p.add_equality(size);
+    case RowKind::kLinear: return p.add_linear(0, 0);
+    case RowKind::kComplementarity: return p.add_complementarity();
+    case RowKind::kBox: return p.add_box(0, 0);
+    case RowKind::kCone: return p.add_cone(std::span(friction + 1, static_cast<std::size_t>(size - 1)));
+  }
+  return -1;
+}
+
+void gather_rows(const World::Impl& w, const Island& island, Slot& slot) {
+  slot.impulses.clear();
+  for (int b = 0; b < island.block_count; ++b) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    slot.impulses.insert(slot.impulses.end(), w.rows.impulses.begin() + block.row,
+                         w.rows.impulses.begin() + block.row + block.size);
+  }
+}
+
+void add_laws(const World::Impl& w, const Island& island, int b, Problem& p) {
+  const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+  add_block(p, block.kind, block.size, w.rows.friction.data() + block.row);
+  const int row = p.rows() - block.size;
+  for (int k = 0; k < block.size; ++k) {
+    p.compliance[row + k] = w.rows.compliance[block.row + k];
+    if (block.kind != RowKind::kBox) continue;
+    p.lower[row + k] = w.rows.lower[block.row + k];
+    p.upper[row + k] = w.rows.upper[block.row + k];
+  }
+}
+
+void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
+  Problem& p = slot.problem;
+  p.clear(OperatorKind::kDense);
+  for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, p);
+  const int n = p.rows();
+  p.dense.resize(static_cast<std::size_t>(n) * n);
+  response(
+      w.model, slot.impulses, w.ws, slot.response,
+      Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
+}
+
+/// Which sides each row has in the buffers: 2 entries by row, -1: none.
+void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& side_of) {
+  side_of.assign(2 * rows, -1);
+  for (std::size_t s = 0; s < b.sides.size(); ++s) {
+    const std::size_t row = b.sides[s].row;
+    side_of[2 * row + (side_of[2 * row] < 0 ? 0 : 1)] = static_cast<std::int32_t>(s);
+  }
+}
+
+/// Adds what one side of a row does to its tree.
+void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* jacobian,
+              double* response) {
+  const ResponseBuffers::Side& s = b.sides[side];
+  const ResponseBuffers::Group& g = b.groups[s.group];
+  const Body& body = w.model.bodies[g.body];
+  const Dof& last = w.model.dofs[body.first_v + body.dofs - 1];
+  const int in_group = side - g.first_side;
+  const Packed4* y = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
+  const double* weight = b.weights.data() + g.weight;
+  const std::int32_t* path = w.model.paths.data() + last.path;
+  for (int d = 0; d < g.length; ++d) {
+    const int at = path[d] - first_v;
+    jacobian[at] += y[d].lane[in_group % 4];
+    response[at] += weight[d] * y[d].lane[in_group % 4];
+  }
+}
+
+int subsystem_of(const World::Impl& w, int tree, Slot& slot) {
+  std::int32_t& subsystem = slot.tree_subsystem[tree];
+  if (subsystem < 0) {
+    const Body &root = w.model.bodies[w.model.trees[tree].first],
+               &last = w.model.bodies[w.model.trees[tree].last - 1];
+    subsystem = slot.problem.add_subsystem(last.first_v + last.dofs - root.first_v);
+    slot.touched_trees.push_back(tree);
+  }
+  return subsystem;
+}
+
+/// Terms of one block: one for each tree that any of its rows acts on.
+void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
+  Problem& p = slot.problem;
+  const ResponseBuffers& b = slot.response;
+  int trees[2] = {-1, -1};
+  const ImpulseRow& row = slot.impulses[first_row];
+  trees[0] = w.tree_of[row.body];
+  trees[1] = w.tree_of[row.other];
+  if (trees[1] == trees[0]) trees[1] = -1;
+  for (const int tree : trees) {
+    if (tree < 0) continue;
+    const int subsystem = slot.tree_subsystem[tree];
+    const int first_v = w.model.bodies[w.model.trees[tree].first].first_v;
+    const solver::Term term = p.add_term(subsystem);
+    const int dof = p.subsystems[subsystem].dof;
+    const std::span<double> jacobian = p.jacobian_of(term, size), response = p.response_of(term, size);
+    for (int k = 0; k < size; ++k) {
+      for (int e = 0; e < 2; ++e) {
+        const int side = slot.side_of[2 * (first_row + k) + e];
+        if (side < 0 || w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
+        add_side(w, b, side, first_v, jacobian.data() + k * dof, response.data() + k * dof);
+      }
+    }
+  }
+}
+
+void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
+  Problem& p = slot.problem;
+  p.clear(OperatorKind::kMatrixFree);
+  response_vectors(w.model, slot.impulses, w.ws, slot.response);
+  index_sides(slot.response, slot.impulses.size(), slot.side_of);
+  slot.touched_trees.clear();
+  for (const ImpulseRow& row : slot.impulses) {
+    for (const int body : {row.body, row.other})
+      if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
+  }
+  int row = 0;
+  for (int b = 0; b < island.block_count; ++b) {
+    const int size = w.rows.blocks[w.island_blocks[island.first_block + b]].size;
+    add_laws(w, island, b, p);
+    add_terms(w, row, size, slot);
+    row += size;
+  }
+  for (const std::int32_t tree : slot.touched_trees) slot.tree_subsystem[tree] = -1;
+}
+
+}  // namespace
+
+void assemble(const World::Impl& w, const Island& island, Slot& slot) {
+  gather_rows(w, island, slot);
+  if (island.rows <= kDenseRows)
+    assemble_dense(w, island, slot);
+  else
+    assemble_by_vectors(w, island, slot);
+}
+
+namespace {
+
+void extract_laws(const Problem& p, const Slot::Pick& pick, Problem& part) {
+  const solver::Block& block = p.blocks[pick.block];
+  add_block(part, pick.kind, pick.rows, p.friction.data() + block.row);
+}
+
+void extract_dense(const Slot& slot, const Problem& p, Problem& part) {
+  const int n = part.rows(), all = p.rows();
+  part.dense.resize(static_cast<std::size_t>(n) * n);
+  int row = 0;
+  for (const Slot::Pick& left : slot.picks) {
+    for (int a = 0; a < left.rows; ++a, ++row) {
+      const double* from = p.dense.data() + static_cast<std::size_t>(p.blocks[left.block].row + a) * all;
+      double* to = part.dense.data() + static_cast<std::size_t>(row) * n;
+      for (const Slot::Pick& right : slot.picks)
+        to = std::copy_n(from + p.blocks[right.block].row, right.rows, to);
+    }
+  }
+}
+
+void extract_terms(const Problem& p, const Slot::Pick& pick, Problem& part) {
+  for (int t = p.term_start[pick.block]; t < p.term_start[pick.block + 1]; ++t) {
+    const solver::Term& from = p.terms[t];
+    const solver::Term to = part.add_term(from.subsystem);
+    const int numbers = pick.rows * p.subsystems[from.subsystem].dof;
+    std::copy_n(p.jacobian.data() + from.offset, numbers, part.jacobian.data() + to.offset);
+    std::copy_n(p.response.data() + from.offset, numbers, part.response.data() + to.offset);
+  }
+}
+
+}  // namespace
+
+void extract(Slot& slot) {
+  const Problem& p = slot.problem;
+  Problem& part = slot.part;
+  part.clear(p.storage);
+  if (p.storage == OperatorKind::kMatrixFree)
+    for (const solver::Subsystem& s : p.subsystems) part.add_subsystem(s.dof);
+  for (const Slot::Pick& pick : slot.picks) {
+    extract_laws(p, pick, part);
+    if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);
+  }
+  if (p.storage == OperatorKind::kDense) extract_dense(slot, p, part);
+}
+
+}  // namespace karakuri::world_detail

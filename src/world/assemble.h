@@ -1,0 +1,16 @@
+// An island as a problem for the solvers.
+#pragma once
+
+#include "world/impl.h"
+
+namespace karakuri::world_detail {
+
+/// slot.problem: operator and laws of all blocks of the island, q still zero. Dense where it is small, else
+/// in the response vectors y of dynamics/response.h: subsystems are trees, J = y and response = D^-1 y, since
+/// A = y^T D^-1 y.
+void assemble(const World::Impl& w, const Island& island, Slot& slot);
+
+/// slot.part: some blocks of slot.problem, each with its first rows only and a law of its own; q is zero.
+void extract(Slot& slot);
+
+}  // namespace karakuri::world_detail

@@ -1,0 +1,145 @@
+// All rows of the step in a fixed order: loops, limits, dry friction, drives, springs, contacts.
+#include <cmath>
+
+#include "karakuri/constraint/contact_rows.h"
+#include "karakuri/constraint/joint_rows.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/model/configuration.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::SpringSlot;
+
+double world_detail::limit_sign(const Model& model, const Workspace& ws, const Rows& rows,
+                                const RowBlock& block) {
+  const Body& body = model.bodies[model.dofs[block.index].body];
+  if (has_quaternion(body.kind) && block.index - body.first_v >= body.dofs - 3) return -1;
+  const ImpulseRow& row = rows.impulses[block.row];
+  return (row.force + row.moment).dot(Vec3(ws.axis[block.index])) > 0 ? 1 : -1;
+}
+
+namespace {
+
+void add_loops(World::Impl& w, double h) {
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
+    const Loop& loop = w.model.loops[i];
+    if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
+    const int row = w.rows.size();
+    add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.rows);
+    for (int k = row; k < w.rows.size(); ++k) w.rows.lambda[k] = w.loop_impulse[i][k - row];
+  }
+}
+
+void add_limits(World::Impl& w, double h) {
+  const Eigen::Map<const Eigen::VectorXd> v_free(w.v_free.data(), w.model.nv);
+  for (const std::int32_t body : w.limited_bodies) {
+    if (!w.responds(body)) continue;
+    const std::size_t first = w.rows.blocks.size();
+    add_limit_rows(w.model, w.state, w.ws, body, v_free, w.settings.stabilization, h, w.rows);
+    for (std::size_t b = first; b < w.rows.blocks.size(); ++b) {
+      const RowBlock& block = w.rows.blocks[b];
+      const double sign = world_detail::limit_sign(w.model, w.ws, w.rows, block);
+      w.rows.lambda[block.row] = std::max(0.0, sign * w.limit_impulse[block.index]);
+    }
+  }
+}
+
+void add_dof_rows(World::Impl& w, double h) {
+  for (const std::int32_t dof : w.rubbing_dofs) {
+    if (!w.responds(w.model.dofs[dof].body)) continue;
+    const int row = w.rows.size();
+    add_friction_row(w.model, w.ws, dof, h, w.rows);
+    w.rows.lambda[row] = w.friction_impulse[dof];
+  }
+  for (int dof = 0; dof < w.model.nv; ++dof) {
+    if (!w.drive_is_row[dof] || !w.responds(w.model.dofs[dof].body)) continue;
+    const Drive& drive = w.drives[dof];
+    const double q = dof_position(w.model, w.state.q_view(), dof);
+    const int row = w.rows.size();
+    add_drive_row(w.model, w.ws, dof, q - drive.q_target, drive.stiffness, drive.damping, drive.v_target,
+                  world_detail::drive_limit(w.model, drive, dof), h, w.rows);
+    w.rows.lambda[row] = w.drive_impulse[dof];
+  }
+}
+
+void add_springs(World::Impl& w, double h) {
+  for (std::size_t i = 0; i < w.springs.size(); ++i) {
+    const SpringSlot& slot = w.springs[i];
+    if (!slot.used || !(slot.spring.stiffness > 0 || slot.spring.damping > 0)) continue;
+    const LinkEntry* link = w.model.find(slot.spring.link);
+    if (!link || link->body == 0) continue;
+    w.wake_tree(w.tree_of[link->body]);
+    if (!w.responds(link->body)) continue;
+    const Vec3 point = link_pose(w.model, w.ws, slot.spring.link) * slot.spring.p_L;
+    const int row = w.rows.size();
+    add_spring_rows(w.ws, static_cast<int>(i), link->body, point, slot.spring.target, slot.spring.stiffness,
+                    slot.spring.damping, h, w.rows);
+    for (int k = 0; k < 3; ++k) w.rows.lambda[row + k] = slot.impulse[k];
+  }
+}
+
+Vec3 velocity_at(const Workspace& ws, int body, const Vec3& point) {
+  const Workspace::Velocity& v = ws.velocity[body];
+  return Vec3(v.v) + Vec3(v.w).cross(point - Vec3(ws.pose[body].p));
+}
+
+/// A contact that slides, or that begins with slip, has kinetic friction.
+double friction_of(const Contact& c, const Surface& surface, const Vec3& u) {
+  constexpr double kNoSlip = 1e-3;  // [m/s]
+  if (surface.static_friction == surface.kinetic_friction) return surface.static_friction;
+  const bool slides = c.state == ContactState::kSlide ||
+                      (c.state == ContactState::kOpen && (u - u.dot(c.normal) * c.normal).norm() > kNoSlip);
+  return slides ? surface.kinetic_friction : surface.static_friction;
+}
+
+void add_contact(World::Impl& w, int i, double h) {
+  const Contact& c = w.contacts[i];
+  const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
+  const Surface& surface = w.surface_of(c.collider_a, c.collider_b);
+  const Vec3 u = velocity_at(w.ws, b, c.point) - velocity_at(w.ws, a, c.point);
+  const ContactGeometry geometry{a, b, c.point, contact_frame(c.normal), c.separation};
+  add_contact_rows(geometry, surface, friction_of(c, surface, u), u.dot(c.normal), w.settings.stabilization,
+                   h, i, w.rows);
+  const RowBlock& block = w.rows.blocks.back();
+  if (w.settings.warm_start) write_contact_impulse({c.impulse, c.turning_impulse}, block, w.rows);
+  w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
+}
+
+/// Rows do not move what does not respond: kinematic and quarantined trees.
+void hold_what_does_not_respond(World::Impl& w) {
+  if (!w.has_unresponsive) return;
+  for (ImpulseRow& row : w.rows.impulses) {
+    if (!w.responds(row.body)) row.body = 0;
+    if (!w.responds(row.other)) row.other = 0;
+  }
+}
+
+}  // namespace
+
+void World::Impl::build_rows(double h) {
+  rows.clear();
+  add_loops(*this, h);
+  add_limits(*this, h);
+  add_dof_rows(*this, h);
+  add_springs(*this, h);
+  restitution.assign(rows.blocks.size() + contacts.size(), 0.0);
+  if (settings.contact != ContactModel::kPenalty) {
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      const bool answered = responds(colliders[contacts[i].collider_a].body) ||
+                            responds(colliders[contacts[i].collider_b].body);
+      if (answered) add_contact(*this, static_cast<int>(i), h);
+    }
+  }
+  const std::size_t n = rows.impulses.size();
+  row_velocity.resize(n);
+  row_free.resize(n);
+  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_velocity.data(), rows.size()));
+  if (settings.contact == ContactModel::kPenalty) penalty_contacts(h);
+  state_free.v = v_free;
+  update_velocities(model, state_free, ws);
+  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_free.data(), rows.size()));
+  hold_what_does_not_respond(*this);
+}
+
+}  // namespace karakuri

@@ -1,0 +1,162 @@
+// Contacts of this step, matched with those of the last.
+//
+// A collider looks as far as it can move in the step, and half the contact margin further; two colliders are
+// asked for contacts up to the sum of both. So every contact that can close within the step is known,
+// whatever the fat boxes of the broad phase have been before: what is found depends on the state alone, and a
+// restored world finds the same.
+#include <algorithm>
+
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::BodyShape;
+using world_detail::FoundManifold;
+using world_detail::Slot;
+
+namespace {
+
+constexpr int kBatch = 64;  // pairs that one task looks at
+
+double speed_of(const BodyShape& c, const Workspace& ws) {
+  const Workspace::Velocity& v = ws.velocity[c.body];
+  const double turning = Vec3(v.w).norm();
+  const double arm = std::isinf(c.radius) ? 0 : c.arm + c.radius;
+  return Vec3(v.v).norm() + turning * arm;
+}
+
+}  // namespace
+
+namespace {
+
+void place(World::Impl& w, int i, double h) {
+  const BodyShape& c = w.colliders[i];
+  const int tree = w.tree_of[c.body];
+  w.collider_awake[i] = tree >= 0 && w.trees[tree].awake;
+  if (!w.collider_awake[i]) return;
+  const Workspace::Pose& pose = w.ws.pose[c.body];
+  w.collider_pose[i] = Transform{Mat3(pose.R), Vec3(pose.p)} * c.X_BS;
+  const double gravity = w.model.gravity.norm();
+  w.reach[i] = 0.5 * w.settings.contact_margin + h * (speed_of(c, w.ws) + h * gravity);
+  w.broadphase.move(i, bounding_box(*c.shape, w.collider_pose[i]).grown(w.reach[i]));
+}
+
+/// The hints of pairs that were there in the last step too; both lists ascend.
+void remember_hints(World::Impl& w) {
+  std::swap(w.pairs, w.pairs_before);
+  w.pairs.clear();
+  auto old = w.pairs_before.begin();
+  for (const ProxyPair& pair : w.broadphase.pairs()) {
+    while (old != w.pairs_before.end() && old->pair < pair) ++old;
+    const bool known = old != w.pairs_before.end() && old->pair == pair;
+    w.pairs.push_back({pair, known ? old->hint : PairHint{}});
+  }
+}
+
+/// Two shapes may see each other from far when they are fast; a manifold taken from further than a part of
+/// their size says little, and stop_fast_bodies.cc minds the rest.
+double margin_of(const World::Impl& w, int a, int b) {
+  const double size = std::min(w.colliders[a].inner_radius, w.colliders[b].inner_radius);
+  return std::min(w.reach[a] + w.reach[b], w.settings.contact_margin + size);
+}
+
+void collide_batch(World::Impl& w, int batch, Slot& slot) {
+  std::vector<FoundManifold>& found = w.found[batch];
+  found.clear();
+  const int last = std::min<int>((batch + 1) * kBatch, static_cast<int>(w.pairs.size()));
+  for (int i = batch * kBatch; i < last; ++i) {
+    const auto [a, b] = w.pairs[i].pair;
+    if (!w.collider_awake[a] && !w.collider_awake[b]) continue;
+    slot.manifolds.clear();
+    collide(*w.colliders[a].shape, w.collider_pose[a], *w.colliders[b].shape, w.collider_pose[b],
+            {.margin = margin_of(w, a, b)}, slot.collision, slot.manifolds, &w.pairs[i].hint);
+    for (const Manifold& manifold : slot.manifolds) found.push_back({i, manifold});
+  }
+}
+
+Contact make_contact(const World::Impl& w, ProxyPair pair, const Manifold& m, int k) {
+  Contact c;
+  c.link_a = w.collider_infos[pair.a].link;
+  c.link_b = w.collider_infos[pair.b].link;
+  c.collider_a = pair.a;
+  c.collider_b = pair.b;
+  c.part_a = m.part_a;
+  c.part_b = m.part_b;
+  c.feature = m.points[k].id();
+  c.point = m.points[k].position;
+  c.normal = m.normal;
+  c.separation = m.points[k].separation;
+  return c;
+}
+
+ProxyPair pair_of(const Contact& c) { return {c.collider_a, c.collider_b}; }
+
+/// What the next step starts from, handed over from the same contact of the last step.
+void inherit(const Contact& old, Contact& c) {
+  c.state = old.state;
+  c.impulse = old.impulse;
+  c.turning_impulse = old.turning_impulse;
+  c.stretch = old.stretch - old.stretch.dot(c.normal) * c.normal;
+}
+
+/// Matches contacts [first, end) with [old_first, old_last), all of one pair: by feature, else by place.
+void match(std::span<Contact> now, std::span<Contact> before) {
+  constexpr double kSamePlace = 5e-3;  // [m]
+  for (Contact& c : now) {
+    Contact* best = nullptr;
+    double distance = kSamePlace * kSamePlace;
+    for (Contact& old : before) {
+      if (old.collider_a < 0 || old.part_a != c.part_a || old.part_b != c.part_b) continue;
+      if (old.feature == c.feature) {
+        best = &old;
+        break;
+      }
+      const double d = (old.point - c.point).squaredNorm();
+      if (d < distance) {
+        distance = d;
+        best = &old;
+      }
+    }
+    if (!best) continue;
+    inherit(*best, c);
+    best->collider_a = -1;  // taken
+  }
+}
+
+}  // namespace
+
+void World::Impl::detect(double h) {
+  for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h);
+  broadphase.update();
+  remember_hints(*this);
+  const int batches = (static_cast<int>(pairs.size()) + kBatch - 1) / kBatch;
+  if (static_cast<int>(found.size()) < batches) found.resize(batches);
+  parallel.for_each(batches, [&](int batch, int slot) { collide_batch(*this, batch, slots[slot]); });
+
+  std::swap(contacts, contacts_before);
+  contacts.clear();
+  std::size_t old = 0;
+  for (int batch = 0; batch < batches; ++batch) {
+    std::size_t at = 0;
+    const int last = std::min<int>((batch + 1) * kBatch, static_cast<int>(pairs.size()));
+    for (int i = batch * kBatch; i < last; ++i) {
+      const ProxyPair pair = pairs[i].pair;
+      while (old < contacts_before.size() && pair_of(contacts_before[old]) < pair) ++old;
+      const std::size_t old_first = old;
+      while (old < contacts_before.size() && pair_of(contacts_before[old]) == pair) ++old;
+      const std::span<Contact> before(contacts_before.data() + old_first, old - old_first);
+      const std::size_t first = contacts.size();
+      if (!collider_awake[pair.a] && !collider_awake[pair.b]) {  // nothing has moved
+        contacts.insert(contacts.end(), before.begin(), before.end());
+        continue;
+      }
+      for (; at < found[batch].size() && found[batch][at].pair == i; ++at) {
+        const Manifold& m = found[batch][at].manifold;
+        for (int k = 0; k < m.count; ++k) contacts.push_back(make_contact(*this, pair, m, k));
+      }
+      match({contacts.data() + first, contacts.size() - first}, before);
+    }
+  }
+}
+
+}  // namespace karakuri

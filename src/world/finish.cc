@@ -1,0 +1,170 @@
+// What is kept and told after a step: impulses for the next one, forces, slip and state of contacts, events,
+// sleep.
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/constraint/contact_rows.h"
+#include "karakuri/model/configuration.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+namespace {
+
+ContactState classify(const Rows& rows, const RowBlock& block, double slip, double tolerance) {
+  const double normal = rows.lambda[block.row];
+  if (!(normal > 0)) return ContactState::kOpen;
+  if (block.size < 3) return slip > tolerance ? ContactState::kSlide : ContactState::kStick;
+  const double tangential = std::hypot(rows.lambda[block.row + 1], rows.lambda[block.row + 2]);
+  const bool on_cone = tangential >= (1 - 1e-6) * rows.friction[block.row + 1] * normal;
+  return on_cone && slip > tolerance ? ContactState::kSlide : ContactState::kStick;
+}
+
+void read_contact(World::Impl& w, const RowBlock& block, double h) {
+  Contact& c = w.contacts[block.index];
+  const ContactImpulse step = read_contact_impulse(w.rows, block, w.rows.lambda.data());
+  const ContactImpulse all = read_contact_impulse(w.rows, block, w.total.data());
+  c.impulse = step.force;
+  c.turning_impulse = step.moment;
+  c.force = all.force / h;
+  c.moment = all.moment / h;
+  c.slip.setZero();
+  for (int k = 1; k < std::min(3, block.size); ++k)
+    c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+  c.state = classify(w.rows, block, c.slip.norm(), 10 * w.settings.tolerance + 1e-9);
+}
+
+void read_impulses(World::Impl& w, double h) {
+  for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_before})
+    std::fill(v->begin(), v->end(), 0.0);
+  std::swap(w.limit_before, w.limit_impulse);
+  for (const RowBlock& block : w.rows.blocks) {
+    const double* lambda = w.rows.lambda.data() + block.row;
+    switch (block.source) {
+      case RowSource::kLoop: std::copy_n(lambda, block.size, w.loop_impulse[block.index].begin()); break;
+      case RowSource::kLimit:
+        w.limit_impulse[block.index] += world_detail::limit_sign(w.model, w.ws, w.rows, block) * lambda[0];
+        break;
+      case RowSource::kFriction: w.friction_impulse[block.index] = lambda[0]; break;
+      case RowSource::kDrive: w.drive_impulse[block.index] = lambda[0]; break;
+      case RowSource::kSpring: w.springs[block.index].impulse = Vec3(lambda[0], lambda[1], lambda[2]); break;
+      case RowSource::kContact: read_contact(w, block, h); break;
+    }
+  }
+}
+
+/// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
+void read_drives(World::Impl& w, double h) {
+  const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
+  for (int i = 0; i < w.model.nv; ++i) {
+    const Drive& drive = w.drives[i];
+    w.drive_effort[i] = w.effort[i];
+    if (w.drive_is_row[i]) {
+      w.drive_effort[i] += w.drive_impulse[i] / h;
+    } else if (drive.stiffness > 0 || drive.damping > 0) {
+      const double v = ahead > 0 ? w.state.v[i] : w.v_before[i];
+      const double q =
+          dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);
+      const double given =
+          drive.stiffness * (drive.q_target - q - ahead * v) + drive.damping * (drive.v_target - v);
+      w.drive_effort[i] += given;
+      w.drive_impulse[i] = h * given;
+    }
+  }
+}
+
+bool presses(const Contact& c) { return c.force.squaredNorm() > 0; }
+
+/// Both lists ascend by pair.
+void contact_events(World::Impl& w) {
+  w.collect_pressing(w.pressing_now);
+  const auto tell = [&](EventKind kind, ProxyPair pair) {
+    w.events.push_back(
+        {kind, w.state.time, w.collider_infos[pair.a].link, w.collider_infos[pair.b].link, {}});
+  };
+  auto now = w.pressing_now.begin();
+  auto old = w.pressing.begin();
+  while (now != w.pressing_now.end() || old != w.pressing.end()) {
+    if (old == w.pressing.end() || (now != w.pressing_now.end() && *now < *old))
+      tell(EventKind::kContactBegin, *now++);
+    else if (now == w.pressing_now.end() || *old < *now)
+      tell(EventKind::kContactEnd, *old++);
+    else
+      ++now, ++old;
+  }
+  std::swap(w.pressing, w.pressing_now);
+}
+
+void limit_events(World::Impl& w) {
+  for (const RowBlock& block : w.rows.blocks) {
+    if (block.source != RowSource::kLimit || w.limit_impulse[block.index] == 0 ||
+        w.limit_before[block.index] != 0)
+      continue;
+    const int body = w.model.dofs[block.index].body;
+    w.events.push_back({EventKind::kLimitHit, w.state.time, {}, {}, w.joint_of_body[body]});
+  }
+}
+
+bool is_slow(const World::Impl& w, const Tree& tree) {
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) {
+    const double most =
+        w.model.dofs[i].kind == DofKind::kTranslation ? w.settings.sleep.speed : 10 * w.settings.sleep.speed;
+    if (!(std::abs(w.state.v[i]) < most)) return false;
+  }
+  return true;
+}
+
+int root_of(const std::vector<std::int32_t>& parent, int t) {
+  while (parent[t] != t) t = parent[t];
+  return t;
+}
+
+void fall_asleep(World::Impl& w, int t) {
+  const Tree& tree = w.model.trees[t];
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  w.trees[t].awake = 0;
+  std::fill(w.state.v.begin() + root.first_v, w.state.v.begin() + last.first_v + last.dofs, 0.0);
+  w.emit(EventKind::kSleep, t);
+}
+
+void sleep(World::Impl& w, double h) {
+  if (!w.settings.sleep.enabled) return;
+  std::vector<double>& least = w.still_of_set;  // by root: how long the whole set has been still
+  std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    world_detail::TreeStatus& status = w.trees[t];
+    if (!status.responds()) continue;
+    status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
+    double& set = least[root_of(w.parent, static_cast<int>(t))];
+    set = std::min(set, status.still);
+  }
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    if (w.trees[t].responds() && least[root_of(w.parent, static_cast<int>(t))] >= w.settings.sleep.time)
+      fall_asleep(w, static_cast<int>(t));
+  }
+}
+
+}  // namespace
+
+void World::Impl::collect_pressing(std::vector<ProxyPair>& out) const {
+  out.clear();
+  for (const Contact& c : contacts) {
+    const ProxyPair pair{c.collider_a, c.collider_b};
+    if (presses(c) && (out.empty() || out.back() != pair)) out.push_back(pair);
+  }
+}
+
+void World::Impl::finish(double h) {
+  quarantine_infinite_states();
+  state.time += h;
+  ++steps;
+  read_impulses(*this, h);
+  read_drives(*this, h);
+  contact_events(*this);
+  limit_events(*this);
+  sleep(*this, h);
+  view_fresh = past_fresh = false;
+}
+
+}  // namespace karakuri

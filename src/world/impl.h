@@ -1,0 +1,232 @@
+// The inside of a World: what is kept between steps, and what a step works with. Each file of this module is
+// one part of the step; step.cc lists them in order.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "karakuri/collision/broadphase.h"
+#include "karakuri/collision/narrowphase.h"
+#include "karakuri/constraint/rows.h"
+#include "karakuri/core/parallel.h"
+#include "karakuri/core/random.h"
+#include "karakuri/dynamics/response.h"
+#include "karakuri/world/world.h"
+
+namespace karakuri {
+
+namespace world_detail {
+
+/// A shape on a body. The index of a collider is the id of its proxy in the broad phase.
+struct BodyShape {
+  const Shape* shape = nullptr;
+  std::int32_t body = 0;
+  std::int32_t material = 0;  // index of `surfaces`
+  Transform X_BS;
+  double radius = 0;        // of the sphere about the shape's origin that holds it [m]
+  double inner_radius = 0;  // of a sphere that fits in it, roughly: what it cannot pass unnoticed [m]
+  double arm = 0;           // of the shape's origin from the body's [m]
+};
+
+struct TreeStatus {
+  std::uint8_t awake = 1;
+  std::uint8_t kinematic = 0;
+  std::uint8_t quarantined = 0;
+  double still = 0;  // for how long it has been slow [s]
+
+  bool responds() const { return awake && !kinematic && !quarantined; }
+};
+
+struct SpringSlot {
+  PointSpring spring;
+  Vec3 impulse = Vec3::Zero();  // warm start
+  std::uint32_t generation = 1;
+  std::uint8_t used = 0;
+};
+
+struct PendingForce {
+  LinkId link;
+  Vec3 p_L, force, moment;
+};
+
+/// Everything that a snapshot saves. serialize.cc lists it once, for writing, reading and hashing.
+struct Persistent {
+  State state;
+  std::vector<double> q_before, v_before;           // nq, nv; at the start of the last step
+  double h_before = 0;                              // length of the last step [s]
+  std::vector<double> effort;                       // nv; set_effort()
+  std::vector<Drive> drives;                        // nv
+  std::vector<double> drive_effort;                 // nv; what the drives gave in the last step
+  std::vector<double> limit_impulse;                // nv; signed, towards greater q
+  std::vector<double> friction_impulse;             // nv
+  std::vector<double> drive_impulse;                // nv
+  std::vector<std::array<double, 6>> loop_impulse;  // by loop
+  std::vector<Contact> contacts;                    // by pair of colliders, ascending
+  std::vector<TreeStatus> trees;                    // by tree
+  std::vector<SpringSlot> springs;
+  std::vector<PendingForce> forces;   // of the next step
+  std::vector<PendingForce> applied;  // of the last step
+  Random random;
+  std::uint64_t steps = 0;
+};
+
+/// Trees that act on each other in this step, with their blocks of rows.
+struct Island {
+  std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
+  std::int32_t first_tree = 0, tree_count = 0;    // in `island_trees`
+  std::int32_t rows = 0;
+  solver::Report report;
+  bool refused = false;  // by the method that was asked for
+};
+
+/// Scratch of one thread.
+struct Slot {
+  explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
+
+  CollisionWorkspace collision;
+  std::vector<Manifold> manifolds;
+  ResponseBuffers response;
+  std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
+  std::vector<ImpulseRow> impulses;
+  solver::Problem problem, part;
+  solver::Workspace solver;
+  std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors;
+  bool corrected = false;  // any island of this thread has a position correction in this step
+  std::vector<std::int32_t> side_of, touched_trees;  // see assemble.cc
+  struct Pick {
+    std::int32_t block, rows;
+    solver::RowKind kind;
+  };
+  std::vector<Pick> picks;
+};
+
+/// Contacts found by one batch of pairs.
+struct FoundManifold {
+  std::int32_t pair;
+  Manifold manifold;
+};
+
+/// The smaller of the drive's and the joint's limit.
+double drive_limit(const Model& model, const Drive& drive, int dof);
+
+/// +1 for a row of the lower limit of its dof, -1 for one of the upper.
+double limit_sign(const Model& model, const Workspace& ws, const Rows& rows, const RowBlock& block);
+
+}  // namespace world_detail
+
+struct World::Impl : world_detail::Persistent {
+  Impl(Scene scene, Model model, const WorldSettings& settings);
+
+  // ---- constant between edits
+  Scene scene;
+  Model model;
+  WorldSettings settings;
+  std::vector<ColliderInfo> collider_infos;
+  std::vector<world_detail::BodyShape> colliders;
+  std::vector<Surface> surfaces;  // material x material
+  int material_count = 0;
+  std::vector<std::int32_t> tree_of;         // by body; -1: the world
+  std::vector<std::int32_t> rubbing_dofs;    // with dry friction
+  std::vector<std::int32_t> limited_bodies;  // with limits on any dof
+  std::vector<JointId> joint_of_body;        // that carries it
+  std::vector<LinkId> root_links;            // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;
+
+  // ---- kept, but not needed to go on: rebuilt after a restore
+  Broadphase broadphase;
+  struct PairMemory {
+    ProxyPair pair;
+    PairHint hint;
+  };
+  std::vector<PairMemory> pairs, pairs_before;
+  std::vector<std::function<void(World&)>> hooks;
+
+  // ---- scratch of one step
+  Parallel parallel{1};
+  std::vector<world_detail::Slot> slots;  // by thread
+  Workspace ws;
+  std::vector<double> tau, acceleration, v_free, shift, move;  // nv
+  std::vector<Force> f_ext;                                    // by body
+  std::vector<Contact> contacts_before;
+  std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
+  std::vector<Transform> collider_pose;
+  std::vector<std::uint8_t> collider_awake;
+  std::vector<std::vector<world_detail::FoundManifold>> found;  // by batch
+  Rows rows;
+  std::vector<double> row_velocity;        // J v at the start, then at the end of the step
+  std::vector<double> row_free;            // J v_free
+  std::vector<double> bounce;              // impulses of bouncing, by row
+  std::vector<double> total;               // bounce + rows.lambda, by row
+  std::vector<double> correction;          // pseudo-impulses of the position correction, by row
+  std::vector<double> restitution;         // by block
+  std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it
+  std::vector<std::int32_t> parent;        // by tree: union-find
+  std::vector<std::int32_t> island_at;     // by tree
+  std::vector<std::int32_t> block_island;  // by block
+  std::vector<world_detail::Island> islands;
+  std::vector<std::int32_t> island_blocks, island_trees;
+  std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
+  std::vector<std::uint8_t> drive_is_row;             // by dof
+  bool is_shifted = false;                            // any position is corrected in this step
+  std::vector<ImpulseRow> penalty_rows;
+  std::vector<double> penalty_impulses;
+  std::vector<std::uint8_t> fast;                 // by collider
+  std::vector<double> free_until;                 // by tree: share of the step that it moves
+  std::vector<double> limit_before;               // nv
+  std::vector<double> still_of_set;               // by tree
+  std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
+  State stage, state_free;
+  bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
+  double h_now = 0;               // length of the step that is under way; 0 between steps [s]
+
+  // ---- read-out
+  std::vector<Event> events;
+  StepTimes times;
+  StepReport report;
+  mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
+  mutable bool view_fresh = false;
+  mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
+  mutable std::vector<Force> past_forces;
+  mutable std::vector<double> past_a, past_tau;  // nv
+  mutable Rows past_rows;
+  mutable State past_state;
+  mutable bool past_fresh = false;
+
+  // ---- the parts of a step; equations and reasons stand in the files
+  void substep(World& self, double h);
+  void run_hooks(World& self);        // step.cc
+  void free_motion(double h);         // free_motion.cc: efforts, aba, v_free
+  void quarantine_infinite_motion();  // quarantine.cc
+  void detect(double h);              // detect.cc: contacts, matched with the last step's
+  void connect_trees();               // islands.cc: what acts on what; wake
+  void build_rows(double h);          // build_rows.cc
+  void gather_islands();              // islands.cc
+  void solve_islands(double h);       // solve_islands.cc
+  void penalty_contacts(double h);    // penalty.cc: instead of rows
+  void move_bodies(double h);         // move_bodies.cc: velocities, positions
+  void stop_fast_bodies(double h);    // stop_fast_bodies.cc
+  void quarantine_infinite_states();  // quarantine.cc
+  void finish(double h);              // finish.cc: read-outs, events, sleep
+
+  // ---- helpers
+  const Surface& surface_of(int first, int second) const {
+    return surfaces[colliders[first].material * material_count + colliders[second].material];
+  }
+  int tree_of_link(LinkId link) const;
+  bool responds(int body) const { return tree_of[body] >= 0 && trees[tree_of[body]].responds(); }
+  void wake_tree(int tree);
+  void freeze_tree(int tree);
+  void moved_by_hand(int tree);
+  void after_restore();       // make.cc: what is not saved
+  void refresh_kinematics();  // ws: poses and velocities of the state
+  void refresh_view() const;
+  void refresh_past() const;
+  void forget_contacts_of(int tree);
+  void collect_pressing(std::vector<ProxyPair>& out) const;
+  void emit(EventKind kind, int tree);
+  void use_threads(int count);
+};
+
+}  // namespace karakuri

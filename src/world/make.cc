@@ -1,0 +1,304 @@
+// From a scene to a world.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/core/hash.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::BodyShape;
+
+namespace {
+
+void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
+  for (const LinkId id : scene.mechanism.link_ids()) {
+    const Link& link = scene.mechanism.link(id);
+    for (const ShapePlacement& placement : link.shapes) {
+      const Shape* shape = scene.shapes.find(placement.shape);
+      if (!shape) {
+        flaws.push_back({Severity::kError, fmt::format("link '{}'", link.name),
+                         "one of its shapes does not exist", "add it to Scene::shapes"});
+        continue;
+      }
+      const bool endless = shape->kind() == ShapeKind::kPlane || shape->kind() == ShapeKind::kHeightfield;
+      if (endless && id != scene.mechanism.world() && placement.mask != 0)
+        flaws.push_back({Severity::kError, fmt::format("link '{}'", link.name),
+                         fmt::format("a {} is fixed to it", to_string(shape->kind())),
+                         "planes and heightfields belong to the world; use a box or mesh"});
+      for (Diagnostic& d : check(*shape, fmt::format("shape of link '{}'", link.name)))
+        flaws.push_back(std::move(d));
+    }
+  }
+}
+
+void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
+  for (const SurfacePair& pair : scene.pairs) {
+    const Material *a = scene.mechanism.material(pair.a), *b = scene.mechanism.material(pair.b);
+    if (!a || !b) {
+      flaws.push_back(
+          {Severity::kError, "surface pair", "one of its materials does not exist", "add the material"});
+    } else if (const auto flaw = find_flaw(pair.surface)) {
+      flaws.push_back({Severity::kError, fmt::format("surface of '{}' on '{}'", a->name, b->name),
+                       "it " + *flaw, "mend it"});
+    }
+  }
+}
+
+void check_initial(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
+  const auto finite = [](const std::vector<double>& v) {
+    return std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
+  };
+  for (const InitialJoint& initial : scene.initial) {
+    const JointEntry* joint = model.find(initial.joint);
+    if (!joint || joint->first_q < 0) {
+      flaws.push_back(
+          {Severity::kError, "initial state", "is of a joint that has no coordinates", "leave it out"});
+      continue;
+    }
+    const int nq = q_size(joint->kind), nv = v_size(joint->kind);
+    if ((!initial.q.empty() && static_cast<int>(initial.q.size()) != nq) ||
+        (!initial.v.empty() && static_cast<int>(initial.v.size()) != nv))
+      flaws.push_back({Severity::kError, fmt::format("initial state of joint '{}'", joint->name),
+                       fmt::format("has {} positions and {} velocities", initial.q.size(), initial.v.size()),
+                       fmt::format("a {} joint has {} and {}", name(joint->kind), nq, nv)});
+    else if (!finite(initial.q) || !finite(initial.v))
+      flaws.push_back({Severity::kError, fmt::format("initial state of joint '{}'", joint->name),
+                       "has numbers that are not finite", "mend them"});
+  }
+}
+
+/// Radius of a sphere that fits inside: what tells a fast body from a slow one.
+double inner_radius(const Shape& shape) {
+  switch (shape.kind()) {
+    case ShapeKind::kSphere:
+    case ShapeKind::kCapsule: return shape.size().x();
+    case ShapeKind::kBox:
+    case ShapeKind::kCylinder:
+    case ShapeKind::kEllipsoid: return shape.size().minCoeff();
+    case ShapeKind::kCone: return 0.5 * shape.size().minCoeff();
+    case ShapeKind::kPlane:
+    case ShapeKind::kHeightfield: return std::numeric_limits<double>::infinity();
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh:
+    case ShapeKind::kCompound: return 0.5 * bounding_box(shape, {}).half().minCoeff();
+  }
+  return 0;
+}
+
+void add_colliders(World::Impl& w) {
+  const std::vector<MaterialId> materials = w.scene.mechanism.material_ids();
+  for (const LinkEntry& entry : w.model.links) {
+    for (const ShapePlacement& p : w.scene.mechanism.link(entry.id).shapes) {
+      const Shape& shape = *w.scene.shapes.find(p.shape);
+      const auto material = std::find(materials.begin(), materials.end(), p.material);
+      BodyShape c{.shape = &shape,
+                  .body = entry.body,
+                  .material = static_cast<std::int32_t>(material - materials.begin()) + 1,
+                  .X_BS = entry.X_BL * p.X_LS,
+                  .radius = bounding_radius(shape),
+                  .inner_radius = inner_radius(shape)};
+      if (material == materials.end()) c.material = 0;
+      c.arm = c.X_BS.p.norm();
+      const Material* known = w.scene.mechanism.material(p.material);
+      w.collider_infos.push_back({entry.id, p.shape, p.X_LS, known ? known->surface : Surface{}});
+      w.colliders.push_back(c);
+      const bool fixed = c.body == 0;
+      const Aabb box = fixed ? bounding_box(shape, c.X_BS) : Aabb::of(Vec3::Zero(), Vec3::Zero());
+      w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed);
+    }
+  }
+}
+
+void tabulate_surfaces(World::Impl& w) {
+  const std::vector<MaterialId> ids = w.scene.mechanism.material_ids();
+  const auto surface = [&](int i) {
+    return i == 0 ? Surface{} : w.scene.mechanism.material(ids[i - 1])->surface;
+  };
+  w.material_count = static_cast<int>(ids.size()) + 1;
+  w.surfaces.resize(static_cast<std::size_t>(w.material_count) * w.material_count);
+  for (int a = 0; a < w.material_count; ++a) {
+    for (int b = 0; b < w.material_count; ++b) {
+      Surface& out = w.surfaces[a * w.material_count + b] = combine(surface(a), surface(b));
+      for (const SurfacePair& pair : w.scene.pairs) {
+        if (a == 0 || b == 0) continue;
+        const MaterialId ia = ids[a - 1], ib = ids[b - 1];
+        if ((pair.a == ia && pair.b == ib) || (pair.a == ib && pair.b == ia)) out = pair.surface;
+      }
+    }
+  }
+}
+
+/// Shapes of one body, of the two bodies of a joint, and of the links named in Scene::no_contact never touch.
+void exclude_neighbours(World::Impl& w) {
+  const int n = static_cast<int>(w.colliders.size());
+  std::vector<std::vector<int>> on_body(w.model.bodies.size());
+  for (int i = 0; i < n; ++i) on_body[w.colliders[i].body].push_back(i);
+  const auto exclude = [&](int a, int b) {
+    for (const int i : on_body[a])
+      for (const int j : on_body[b])
+        if (i < j || a != b) w.broadphase.exclude(i, j);
+  };
+  for (int i = 1; i < w.model.body_count(); ++i) {
+    exclude(i, i);
+    // a free joint is no joint that two shapes could be in each other's way of; nor does one keep a robot
+    // from the ground
+    if (w.model.bodies[i].kind != JointKind::kFree) {
+      if (w.model.bodies[i].parent != 0) exclude(i, w.model.bodies[i].parent);
+    }
+  }
+  for (const Loop& loop : w.model.loops)
+    if (loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m) exclude(loop.body_f, loop.body_m);
+  for (const auto& [a, b] : w.scene.no_contact) {
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        if (i != j && w.collider_infos[i].link == a && w.collider_infos[j].link == b)
+          w.broadphase.exclude(i, j);
+  }
+}
+
+/// Links fixed to the world by a joint: their joints' children never touch the shapes of the same link of the
+/// world.
+std::uint64_t hash_scene(const World::Impl& w) {
+  Hash hash;
+  for (const Body& b : w.model.bodies) {
+    hash.add(b.mass);
+    hash.add(std::span<const double>(b.inertia, 6));
+    hash.add(std::uint64_t(b.parent) << 8 | std::uint64_t(b.kind));
+    for (const Packed3& v : {b.p_PF, b.mass_com}) hash.add(std::span<const double>(&v.x, 3));
+  }
+  for (const BodyShape& c : w.colliders) {
+    hash.add(std::uint64_t(c.shape->kind()));
+    hash.add(std::span<const double>(c.shape->size().data(), 3));
+    hash.add(std::span<const double>(c.X_BS.p.data(), 3));
+    hash.add(c.radius);
+  }
+  for (const DofProperties& p : w.model.dof_properties)
+    hash.add(p.lower), hash.add(p.upper), hash.add(p.damping);
+  return hash.value();
+}
+
+void find_special_dofs(World::Impl& w) {
+  for (int i = 1; i < w.model.body_count(); ++i) {
+    const Body& body = w.model.bodies[i];
+    bool limited = false;
+    for (int dof = body.first_v; dof < body.first_v + body.dofs; ++dof) {
+      const DofProperties& p = w.model.dof_properties[dof];
+      limited = limited || p.lower > -DofProperties::kNone || p.upper < DofProperties::kNone;
+      if (p.dry_friction > 0) w.rubbing_dofs.push_back(dof);
+    }
+    if (limited) w.limited_bodies.push_back(i);
+  }
+}
+
+void set_initial(World::Impl& w) {
+  for (const InitialJoint& initial : w.scene.initial) {
+    const JointEntry& joint = *w.model.find(initial.joint);
+    std::copy(initial.q.begin(), initial.q.end(), w.state.q.begin() + joint.first_q);
+    std::copy(initial.v.begin(), initial.v.end(), w.state.v.begin() + joint.first_v);
+  }
+}
+
+}  // namespace
+
+World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
+    : scene(std::move(s)),
+      model(std::move(m)),
+      settings(given),
+      ws(model),
+      stage(model),
+      state_free(model),
+      view(model),
+      past(model),
+      past_forces(model.bodies.size()),
+      past_state(model) {
+  const std::size_t nq = model.nq, nv = model.nv, bodies = model.bodies.size(), count = model.trees.size();
+  state = State(model);
+  for (std::vector<double>* v :
+       {&v_before, &effort, &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
+        &acceleration, &v_free, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
+    v->resize(nv, 0.0);
+  for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
+  drives.resize(nv);
+  drive_is_row.resize(nv);
+  loop_impulse.resize(model.loops.size());
+  trees.resize(count);
+  parent.resize(count);
+  for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);
+  pushed.resize(count);
+  free_until.resize(count);
+  still_of_set.resize(count);
+  f_ext.resize(bodies);
+  tree_of.assign(bodies, -1);
+  root_links.resize(count);
+  for (std::size_t t = 0; t < count; ++t)
+    for (int b = model.trees[t].first; b < model.trees[t].last; ++b)
+      tree_of[b] = static_cast<std::int32_t>(t);
+  for (const LinkEntry& link : model.links) {
+    if (link.body == 0) continue;
+    const int t = tree_of[link.body];
+    if (model.trees[t].first == link.body && !root_links[t]) root_links[t] = link.id;
+  }
+  joint_of_body.resize(bodies);
+  for (const JointEntry& joint : model.joints)
+    if (joint.body > 0) joint_of_body[joint.body] = joint.id;
+  add_colliders(*this);
+  tabulate_surfaces(*this);
+  exclude_neighbours(*this);
+  find_special_dofs(*this);
+  reach.resize(colliders.size());
+  fast.resize(colliders.size());
+  collider_pose.resize(colliders.size());
+  collider_awake.resize(colliders.size());
+  scene_hash = hash_scene(*this);
+  set_initial(*this);
+  use_threads(settings.threads);
+  after_restore();
+}
+
+void World::Impl::use_threads(int count) {
+  parallel = Parallel(count);
+  slots.clear();
+  for (int i = 0; i < parallel.threads(); ++i) slots.emplace_back(model);
+}
+
+void World::Impl::after_restore() {
+  refresh_kinematics();
+  for (std::size_t i = 0; i < colliders.size(); ++i) {
+    const BodyShape& c = colliders[i];
+    collider_pose[i] = Transform{Mat3(ws.pose[c.body].R), Vec3(ws.pose[c.body].p)} * c.X_BS;
+    const double margin = 0.5 * settings.contact_margin;
+    reach[i] = margin;
+    if (c.body != 0)
+      broadphase.move(static_cast<ProxyId>(i), bounding_box(*c.shape, collider_pose[i]).grown(margin));
+  }
+  collect_pressing(pressing);
+  events.clear();
+  view_fresh = past_fresh = false;
+}
+
+void World::Impl::refresh_kinematics() {
+  update_poses(model, state, ws);
+  update_velocities(model, state, ws);
+}
+
+Result<World> World::make(Scene scene, const WorldSettings& settings, const Vec3& gravity) {
+  std::vector<Diagnostic> flaws = find_flaws(settings);
+  check_shapes(scene, flaws);
+  check_pairs(scene, flaws);
+  auto model = compile(scene.mechanism, gravity);
+  if (!model.ok()) flaws.insert(flaws.end(), model.errors().begin(), model.errors().end());
+  if (model.ok()) check_initial(scene, *model, flaws);
+  if (!flaws.empty()) return flaws;
+  return World(std::make_unique<Impl>(std::move(scene), std::move(*model), settings));
+}
+
+World::World(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+World::~World() = default;
+
+}  // namespace karakuri

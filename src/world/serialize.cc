@@ -1,0 +1,255 @@
+// A snapshot: magic, version, hash of the scene, length, the fields of Persistent in order, checksum. One
+// list of fields serves writing, reading and hashing. Little-endian, as all machines that we run on.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "karakuri/core/hash.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::Persistent;
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31304b524b415241u;
+constexpr std::uint32_t kVersion = 1;
+
+class Writer {
+ public:
+  explicit Writer(std::vector<std::byte>& out) : out_(out) {}
+  static constexpr bool kReads = false;
+  void raw(void* data, std::size_t size) {
+    const auto* at = static_cast<const std::byte*>(data);
+    out_.insert(out_.end(), at, at + size);
+  }
+
+ private:
+  std::vector<std::byte>& out_;
+};
+
+class Hasher {
+ public:
+  static constexpr bool kReads = false;
+  void raw(void* data, std::size_t size) { hash_.add(std::span(static_cast<const std::byte*>(data), size)); }
+  std::uint64_t value() const { return hash_.value(); }
+
+ private:
+  Hash hash_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> in) : in_(in) {}
+  static constexpr bool kReads = true;
+  void raw(void* data, std::size_t size) {
+    if (size > in_.size()) {
+      failed_ = true;
+      return;
+    }
+    std::memcpy(data, in_.data(), size);
+    in_ = in_.subspan(size);
+  }
+  bool failed() const { return failed_; }
+  bool finished() const { return !failed_ && in_.empty(); }
+  std::size_t left() const { return in_.size(); }
+  void fail() { failed_ = true; }
+
+ private:
+  std::span<const std::byte> in_;
+  bool failed_ = false;
+};
+
+template <class Ar, class T>
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+void visit(Ar& ar, T& value) {
+  ar.raw(&value, sizeof value);
+}
+template <class Ar>
+void visit(Ar& ar, Vec3& v) {
+  ar.raw(v.data(), 3 * sizeof(double));
+}
+template <class Ar, class Tag>
+void visit(Ar& ar, Id<Tag>& id) {
+  visit(ar, id.index);
+  visit(ar, id.generation);
+}
+template <class Ar>
+void visit(Ar& ar, std::array<double, 6>& a) {
+  ar.raw(a.data(), sizeof a);
+}
+template <class Ar>
+void visit(Ar& ar, Drive& d) {
+  for (double* x : {&d.stiffness, &d.damping, &d.q_target, &d.v_target, &d.limit}) visit(ar, *x);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::TreeStatus& t) {
+  visit(ar, t.awake);
+  visit(ar, t.kinematic);
+  visit(ar, t.quarantined);
+  visit(ar, t.still);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::SpringSlot& s) {
+  visit(ar, s.spring.link);
+  visit(ar, s.spring.p_L);
+  visit(ar, s.spring.target);
+  visit(ar, s.spring.stiffness);
+  visit(ar, s.spring.damping);
+  visit(ar, s.impulse);
+  visit(ar, s.generation);
+  visit(ar, s.used);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::PendingForce& f) {
+  visit(ar, f.link);
+  for (Vec3* v : {&f.p_L, &f.force, &f.moment}) visit(ar, *v);
+}
+template <class Ar>
+void visit(Ar& ar, Contact& c) {
+  visit(ar, c.link_a);
+  visit(ar, c.link_b);
+  visit(ar, c.collider_a);
+  visit(ar, c.collider_b);
+  visit(ar, c.part_a);
+  visit(ar, c.part_b);
+  visit(ar, c.feature);
+  for (Vec3* v :
+       {&c.point, &c.normal, &c.force, &c.moment, &c.slip, &c.impulse, &c.turning_impulse, &c.stretch})
+    visit(ar, *v);
+  visit(ar, c.separation);
+  visit(ar, c.state);
+}
+template <class Ar, class T>
+void visit(Ar& ar, std::vector<T>& values) {
+  std::uint64_t count = values.size();
+  visit(ar, count);
+  if constexpr (Ar::kReads) {
+    if (count > ar.left()) return ar.fail();  // every element takes a byte at least
+    values.resize(count);
+  }
+  for (T& value : values) visit(ar, value);
+}
+template <class Ar>
+void visit(Ar& ar, std::vector<bool>& values) {
+  std::uint64_t count = values.size();
+  visit(ar, count);
+  if constexpr (Ar::kReads) {
+    if (count > ar.left()) return ar.fail();
+    values.resize(count);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint8_t bit = values[i];
+    visit(ar, bit);
+    values[i] = bit != 0;
+  }
+}
+
+template <class Ar>
+void visit(Ar& ar, Persistent& p) {
+  visit(ar, p.state.time);
+  visit(ar, p.state.q);
+  visit(ar, p.state.v);
+  visit(ar, p.state.loop_closed);
+  visit(ar, p.q_before);
+  visit(ar, p.v_before);
+  visit(ar, p.h_before);
+  visit(ar, p.effort);
+  visit(ar, p.drives);
+  visit(ar, p.drive_effort);
+  visit(ar, p.limit_impulse);
+  visit(ar, p.friction_impulse);
+  visit(ar, p.drive_impulse);
+  visit(ar, p.loop_impulse);
+  visit(ar, p.contacts);
+  visit(ar, p.trees);
+  visit(ar, p.springs);
+  visit(ar, p.forces);
+  visit(ar, p.applied);
+  std::uint64_t random = p.random.state();
+  visit(ar, random);
+  p.random = Random(random);
+  visit(ar, p.steps);
+}
+
+/// Sizes and indices that the world relies on. The checksum guards against damage, this against a snapshot
+/// that was made by other means.
+bool fits(const Persistent& p, const World::Impl& w) {
+  const std::size_t nv = w.state.v.size(), colliders = w.colliders.size();
+  for (const auto* v : {&p.state.v, &p.v_before, &p.effort, &p.drive_effort, &p.limit_impulse,
+                        &p.friction_impulse, &p.drive_impulse})
+    if (v->size() != nv) return false;
+  if (p.state.q.size() != w.state.q.size() || p.q_before.size() != w.state.q.size() ||
+      p.drives.size() != nv || p.trees.size() != w.trees.size() ||
+      p.loop_impulse.size() != w.loop_impulse.size() ||
+      p.state.loop_closed.size() != w.state.loop_closed.size())
+    return false;
+  for (const Contact& c : p.contacts) {
+    if (c.collider_a < 0 || c.collider_b < 0 || static_cast<std::size_t>(c.collider_a) >= colliders ||
+        static_cast<std::size_t>(c.collider_b) >= colliders)
+      return false;
+  }
+  return true;
+}
+
+Diagnostic refuse(std::string what, std::string remedy) {
+  return {Severity::kError, "snapshot", std::move(what), std::move(remedy)};
+}
+
+}  // namespace
+
+Snapshot World::snapshot() const {
+  Snapshot out{impl_->scene_hash, {}};
+  Writer writer(out.bytes);
+  std::uint64_t magic = kMagic, scene = impl_->scene_hash;
+  std::uint32_t version = kVersion;
+  visit(writer, magic);
+  visit(writer, version);
+  visit(writer, scene);
+  visit(writer, static_cast<Persistent&>(*impl_));
+  Hash sum;
+  sum.add(std::span<const std::byte>(out.bytes));
+  std::uint64_t checksum = sum.value();
+  visit(writer, checksum);
+  return out;
+}
+
+std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
+  const std::span<const std::byte> bytes(snapshot.bytes);
+  if (bytes.size() < 28) return {refuse("it is too short to be one", "write it whole")};
+  Reader reader(bytes.first(bytes.size() - 8));
+  std::uint64_t magic = 0, scene = 0, checksum = 0;
+  std::uint32_t version = 0;
+  visit(reader, magic);
+  visit(reader, version);
+  visit(reader, scene);
+  if (magic != kMagic) return {refuse("it does not begin as one", "give what World::snapshot() gave")};
+  if (version != kVersion)
+    return {
+        refuse(fmt::format("it has version {}", version), fmt::format("this library reads {}", kVersion))};
+  std::memcpy(&checksum, bytes.data() + bytes.size() - 8, 8);
+  Hash sum;
+  sum.add(bytes.first(bytes.size() - 8));
+  if (sum.value() != checksum)
+    return {refuse("its checksum is wrong: it is damaged or cut off", "make it anew")};
+  if (scene != impl_->scene_hash)
+    return {refuse("it is of another scene", "load the scene that it was taken of")};
+  Persistent read;
+  visit(reader, read);
+  if (!reader.finished() || !fits(read, *impl_))
+    return {refuse("its contents do not fit the scene", "make it anew")};
+  static_cast<Persistent&>(*impl_) = std::move(read);
+  impl_->after_restore();
+  return {};
+}
+
+std::uint64_t World::hash() const {
+  Hasher hasher;
+  visit(hasher, static_cast<Persistent&>(*impl_));
+  return hasher.value();
+}
+
+}  // namespace karakuri

@@ -1,0 +1,112 @@
+#include "karakuri/world/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace karakuri {
+
+namespace {
+
+template <class Kind>
+struct Name {
+  Kind kind;
+  std::string_view name;
+};
+
+constexpr std::array kIntegrators{
+    Name{Integrator::kSemiImplicit, "semi-implicit"},
+    Name{Integrator::kSymplectic, "symplectic"},
+    Name{Integrator::kRk4, "rk4"},
+    Name{Integrator::kExplicit, "explicit"},
+};
+constexpr std::array kContactModels{
+    Name{ContactModel::kCone, "cone"},
+    Name{ContactModel::kPyramid, "pyramid"},
+    Name{ContactModel::kPenalty, "penalty"},
+};
+constexpr std::array kStabilizations{
+    Name{Stabilization::kPosition, "position"},   Name{Stabilization::kErp, "erp"},
+    Name{Stabilization::kBaumgarte, "baumgarte"}, Name{Stabilization::kPenalty, "penalty"},
+    Name{Stabilization::kNone, "none"},
+};
+
+template <class Names, class Kind>
+std::string_view name_in(const Names& names, Kind kind) {
+  for (const auto& n : names)
+    if (n.kind == kind) return n.name;
+  return "unknown";
+}
+
+template <class Kind, std::size_t N>
+Result<Kind> find_in(const std::array<Name<Kind>, N>& names, std::string_view name, std::string_view what) {
+  std::string known;
+  for (const auto& n : names) {
+    if (n.name == name) return n.kind;
+    known += (known.empty() ? "" : ", ") + std::string(n.name);
+  }
+  return Diagnostic{Severity::kError, std::string(what), fmt::format("no {} is called '{}'", what, name),
+                    "known: " + known};
+}
+
+/// One number of the settings and the range it must lie in.
+struct Check {
+  std::string_view name;
+  double value, least, most;
+  bool open;  // `least` itself is not allowed
+};
+
+}  // namespace
+
+std::string_view name_of(Integrator integrator) { return name_in(kIntegrators, integrator); }
+std::string_view name_of(ContactModel model) { return name_in(kContactModels, model); }
+std::string_view name_of(Stabilization kind) { return name_in(kStabilizations, kind); }
+Result<Integrator> integrator_from_name(std::string_view name) {
+  return find_in(kIntegrators, name, "integrator");
+}
+Result<ContactModel> contact_model_from_name(std::string_view name) {
+  return find_in(kContactModels, name, "contact model");
+}
+Result<Stabilization> stabilization_from_name(std::string_view name) {
+  return find_in(kStabilizations, name, "stabilization");
+}
+
+std::vector<Diagnostic> find_flaws(const WorldSettings& s) {
+  constexpr double kMost = 1e12;
+  const Check checks[] = {
+      {"dt", s.dt, 0, 10, true},
+      {"substeps", double(s.substeps), 1, 1e6, false},
+      {"tolerance", s.tolerance, 0, kMost, false},
+      {"max_sweeps", double(s.max_sweeps), 1, 1e9, false},
+      {"max_newton", double(s.max_newton), 0, 1e9, false},
+      {"max_newton_rows", double(s.max_newton_rows), 0, 1e9, false},
+      {"stabilization.erp", s.stabilization.erp, 0, 1, false},
+      {"stabilization.cfm", s.stabilization.cfm, 0, kMost, false},
+      {"stabilization.beta", s.stabilization.beta, 0, kMost, false},
+      {"stabilization.gamma", s.stabilization.gamma, 0, kMost, false},
+      {"stabilization.stiffness", s.stabilization.stiffness, 0, kMost, true},
+      {"stabilization.damping", s.stabilization.damping, 0, kMost, false},
+      {"stabilization.slop", s.stabilization.slop, 0, 1, false},
+      {"stabilization.max_speed", s.stabilization.max_speed, 0, kMost, true},
+      {"penalty.stiffness", s.penalty.stiffness, 0, kMost, true},
+      {"penalty.damping", s.penalty.damping, 0, kMost, false},
+      {"penalty.tangential_share", s.penalty.tangential_share, 0, 1e3, true},
+      {"contact_margin", s.contact_margin, 0, 1, false},
+      {"restitution_threshold", s.restitution_threshold, 0, kMost, false},
+      {"sleep.speed", s.sleep.speed, 0, kMost, false},
+      {"sleep.time", s.sleep.time, 0, kMost, false},
+      {"threads", double(s.threads), 1, 1024, false},
+  };
+  std::vector<Diagnostic> flaws;
+  for (const Check& c : checks) {
+    const bool fits = (c.open ? c.value > c.least : c.value >= c.least) && c.value <= c.most;
+    if (!fits)
+      flaws.push_back({Severity::kError, fmt::format("settings: {}", c.name), fmt::format("is {:g}", c.value),
+                       fmt::format("expected {} {:g}, at most {:g}", c.open ? "more than" : "at least",
+                                   c.least, c.most)});
+  }
+  return flaws;
+}
+
+}  // namespace karakuri

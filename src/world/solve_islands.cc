@@ -1,0 +1,256 @@
+// Impulses of every island. With u = J v of the rows:
+//
+// 1. Bouncing. Contacts that would close within the step and approach faster than the threshold bounce at its
+// start:
+//      u+ >= -e u-,  complementary to their impulses, u- = J v (1)
+//    Only those that approach take part, and the rest sees what they did: so an impact runs through a row of
+//    balls one after the other, until none approaches. The flight that follows starts from the velocity after
+//    the bounce at the place before it: no energy is lost or gained on the way.
+// 2. The step itself: u+ = u_free + W lambda under all laws. (2)
+// 3. Positions that would end deeper than the slop are corrected by pseudo-impulses on the normals alone,
+//      W p + gap+ >= 0,  gap+ = gap + h u+, (3)
+//    which shift positions and leave velocities as they are: no energy of motion arises.
+#include <algorithm>
+#include <cmath>
+
+#include "world/assemble.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using solver::RowKind;
+using world_detail::Island;
+using world_detail::Slot;
+
+namespace {
+
+struct Task {
+  World::Impl& w;
+  const Island& island;
+  Slot& slot;
+  double h;
+
+  int block_count() const { return island.block_count; }
+  int block_index(int b) const { return w.island_blocks[island.first_block + b]; }
+  const RowBlock& block(int b) const { return w.rows.blocks[block_index(b)]; }
+};
+
+void gather(const Task& t) {
+  Slot& s = t.slot;
+  const std::size_t n = s.problem.q.size();
+  for (std::vector<double>* v : {&s.lambda, &s.u_now, &s.u_free, &s.change}) v->resize(n);
+  s.velocity.resize(s.problem.velocities());
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    for (int k = 0; k < block.size; ++k, ++row) {
+      s.lambda[row] = t.w.rows.lambda[block.row + k];
+      s.u_now[row] = t.w.row_velocity[block.row + k];
+      s.u_free[row] = t.w.row_free[block.row + k];
+    }
+  }
+}
+
+solver::Settings solver_settings(const WorldSettings& s) {
+  solver::Settings out;
+  out.method = s.solver;
+  if (s.contact == ContactModel::kPyramid && s.solver == solver::Method::kDefault)
+    out.method = solver::Method::kSpringhead;
+  out.measure = solver::Measure::kScaled;
+  out.tolerance = 1e-13;  // rounding, where velocities are large
+  out.absolute = s.tolerance;
+  out.max_sweeps = s.max_sweeps;
+  out.max_newton = s.max_newton;
+  out.max_newton_rows = s.max_newton_rows;
+  const bool pivots = s.solver == solver::Method::kDantzig || s.solver == solver::Method::kLemke;
+  out.max_pivots = pivots ? 20000 : 0;
+  out.explain_failure = false;
+  return out;
+}
+
+/// Solves a problem; where the method does not take it, by the default.
+solver::Report solve_or_default(const solver::Problem& problem, solver::Settings settings, Slot& slot,
+                                std::span<double> lambda, bool* refused) {
+  auto report = solver::solve(problem, settings, slot.solver, lambda);
+  if (report.ok()) return *report;
+  *refused = true;
+  settings.method = solver::Method::kDefault;
+  report = solver::solve(problem, settings, slot.solver, lambda);
+  if (report.ok()) return *report;
+  std::fill(lambda.begin(), lambda.end(), 0.0);  // not finite: finish() finds out which body it is
+  return {.status = solver::Status::kIterationLimit, .residual = std::numeric_limits<double>::infinity()};
+}
+
+/// Chooses the contacts of (1). @return Whether there are any.
+bool pick_bouncing(const Task& t) {
+  Slot& s = t.slot;
+  s.picks.clear();
+  bool any = false;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    const double e = t.w.restitution[t.block_index(b)];
+    const bool closes = t.w.rows.error[block.row] + t.h * s.u_free[row] < 0;
+    const bool bounces = block.source == RowSource::kContact && e > 0 && closes &&
+                         s.u_now[row] < -t.w.settings.restitution_threshold;
+    if (bounces || block.source == RowSource::kLoop) s.picks.push_back({b, block.size, block.kind});
+    any = any || bounces;
+    row += block.size;
+  }
+  return any;
+}
+
+/// Adds W times the impulses of the part to the velocities of all rows.
+void spread(const Task& t) {
+  Slot& s = t.slot;
+  s.all.assign(s.problem.q.size(), 0.0);
+  int from = 0;
+  for (const Slot::Pick& pick : s.picks) {
+    const RowBlock& block = t.block(pick.block);
+    const int row = s.problem.blocks[pick.block].row;
+    for (int k = 0; k < pick.rows; ++k) {
+      s.all[row + k] = s.part_lambda[from + k];
+      t.w.bounce[block.row + k] += s.part_lambda[from + k];
+    }
+    from += pick.rows;
+  }
+  solver::apply_operator(s.problem, s.all, s.velocity, s.change);
+  for (std::size_t i = 0; i < s.change.size(); ++i) {
+    s.u_now[i] += s.change[i];
+    s.u_free[i] += s.change[i];
+  }
+}
+
+/// (1)
+void bounce(const Task& t, const solver::Settings& settings) {
+  constexpr int kMostRounds = 50;
+  Slot& s = t.slot;
+  for (int round = 0; round < kMostRounds && pick_bouncing(t); ++round) {
+    world_detail::extract(s);
+    int row = 0;
+    for (const Slot::Pick& pick : s.picks) {
+      const int at = s.problem.blocks[pick.block].row;
+      for (int k = 0; k < pick.rows; ++k) s.part.q[row + k] = s.u_now[at + k];
+      if (pick.kind == RowKind::kCone || pick.kind == RowKind::kComplementarity)
+        s.part.q[row] *= 1 + t.w.restitution[t.block_index(pick.block)];
+      row += pick.rows;
+    }
+    s.part_lambda.assign(s.part.q.size(), 0.0);
+    bool refused = false;
+    solve_or_default(s.part, settings, s, s.part_lambda, &refused);
+    spread(t);
+  }
+}
+
+/// (2). Leaves J v+ in u_free.
+solver::Report step(const Task& t, const solver::Settings& settings, bool* refused) {
+  Slot& s = t.slot;
+  solver::Problem& p = s.problem;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    for (int k = 0; k < block.size; ++k, ++row) p.q[row] = s.u_free[row] + t.w.rows.bias[block.row + k];
+  }
+  const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
+  solver::apply_operator(p, s.lambda, s.velocity, s.change);
+  for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];
+  return report;
+}
+
+/// Chooses the rows of (3) and writes how far each is from its place. @return Whether any is too deep.
+bool pick_positions(const Task& t) {
+  Slot& s = t.slot;
+  const StabilizationSettings& st = t.w.settings.stabilization;
+  s.picks.clear();
+  s.errors.clear();
+  bool needed = false;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    const double* error = t.w.rows.error.data() + block.row;
+    if (block.source == RowSource::kLoop) {
+      s.picks.push_back({b, block.size, RowKind::kEquality});
+      for (int k = 0; k < block.size; ++k) {
+        s.errors.push_back(error[k] + t.h * s.u_free[row + k]);
+        needed = needed || std::abs(s.errors.back()) > 1e-12;
+      }
+    } else if (block.source == RowSource::kContact || block.source == RowSource::kLimit) {
+      const double gap = error[0] + t.h * s.u_free[row] + st.slop;
+      needed = needed || gap < -0.5 * st.slop;
+      s.picks.push_back({b, 1, RowKind::kComplementarity});
+      s.errors.push_back(gap >= 0 ? gap : std::max(st.erp * gap, -t.h * st.max_speed));
+    }
+    row += block.size;
+  }
+  return needed;
+}
+
+/// (3)
+void correct_positions(const Task& t, solver::Settings settings) {
+  Slot& s = t.slot;
+  if (t.w.settings.stabilization.kind != Stabilization::kPosition || !pick_positions(t)) return;
+  world_detail::extract(s);
+  std::copy(s.errors.begin(), s.errors.end(), s.part.q.begin());
+  s.part_lambda.assign(s.part.q.size(), 0.0);
+  settings.method = solver::Method::kDefault;
+  settings.max_sweeps = std::min(settings.max_sweeps, 20);
+  settings.absolute = 1e-3 * t.w.settings.stabilization.slop;
+  bool refused = false;
+  solve_or_default(s.part, settings, s, s.part_lambda, &refused);
+  int from = 0;
+  for (const Slot::Pick& pick : s.picks) {
+    const RowBlock& block = t.block(pick.block);
+    for (int k = 0; k < pick.rows; ++k) t.w.correction[block.row + k] = s.part_lambda[from + k];
+    from += pick.rows;
+  }
+  t.slot.corrected = true;
+}
+
+void scatter(const Task& t) {
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    for (int k = 0; k < block.size; ++k, ++row) {
+      t.w.rows.lambda[block.row + k] = t.slot.lambda[row];
+      t.w.row_velocity[block.row + k] = t.slot.u_free[row];
+    }
+  }
+}
+
+void solve_island(const Task& t, Island& island) {
+  const solver::Settings settings = solver_settings(t.w.settings);
+  world_detail::assemble(t.w, island, t.slot);
+  gather(t);
+  bounce(t, settings);
+  bool refused = false;
+  island.report = step(t, settings, &refused);
+  island.refused = refused;
+  correct_positions(t, settings);
+  scatter(t);
+}
+
+}  // namespace
+
+void World::Impl::solve_islands(double h) {
+  bounce.assign(rows.impulses.size(), 0.0);
+  correction.assign(rows.impulses.size(), 0.0);
+  for (Slot& slot : slots) slot.corrected = false;
+  parallel.for_each(static_cast<int>(islands.size()),
+                    [&](int i, int slot) { solve_island({*this, islands[i], slots[slot], h}, islands[i]); });
+  total.resize(rows.impulses.size());
+  for (int i = 0; i < rows.size(); ++i) total[i] = bounce[i] + rows.lambda[i];
+  report = {};
+  report.rows = rows.size();
+  report.islands = static_cast<int>(islands.size());
+  report.contacts = static_cast<int>(contacts.size());
+  for (const Island& island : islands) {
+    report.residual = std::max(report.residual, island.report.residual);
+    report.sweeps = std::max(report.sweeps, island.report.sweeps);
+    report.newton = std::max(report.newton, island.report.newton_iterations);
+    report.refused += island.refused ? 1 : 0;
+    if (island.report.status != solver::Status::kConverged) report.status = island.report.status;
+  }
+  for (const Contact& c : contacts) report.penetration = std::max(report.penetration, -c.separation);
+}
+
+}  // namespace karakuri

@@ -1,0 +1,43 @@
+// Small scenes that several tests use.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "karakuri/world/world.h"
+
+namespace karakuri::test {
+
+/// A world, or a failed test that says why.
+inline World make_world(Scene scene, const WorldSettings& settings = {}, const Vec3& gravity = {0, 0, -9.8}) {
+  auto world = World::make(std::move(scene), settings, gravity);
+  if (!world.ok()) {
+    ADD_FAILURE() << to_string(world.errors());
+    std::abort();
+  }
+  return std::move(*world);
+}
+
+inline MaterialId add_material(Scene& scene, double friction, double restitution = 0,
+                               const char* name = "stuff") {
+  Surface surface;
+  surface.static_friction = surface.kinetic_friction = friction;
+  surface.restitution = restitution;
+  return scene.mechanism.add_material({name, surface});
+}
+
+/// Ground with friction, and a box lying on it, its frame in its centre.
+struct BoxOnGround {
+  Scene scene;
+  LinkId box;
+  MaterialId material;
+
+  explicit BoxOnGround(double friction, const Vec3& half = {0.5, 0.5, 0.1}, double mass = 1) {
+    material = add_material(scene, friction);
+    scene.add_ground(material);
+    box = scene.add_body("box", Shape::box(half), mass, Transform::translation({0, 0, half.z()}), material);
+  }
+};
+
+}  // namespace karakuri::test
