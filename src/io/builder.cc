@@ -9,15 +9,15 @@
 namespace karakuri::io {
 
 SceneBuilder::SceneBuilder(const LoadOptions& options, Report& report)
-    : options(options), report(report), link_names_{"world"} {
+    : options(options), report(report), link_names_{{"world", 2}} {
   if (!options.cache) return;
   cache_ = options.cache_folder.empty() ? ShapeCache::of_user() : ShapeCache(options.cache_folder);
 }
 
-std::string SceneBuilder::unique(const std::string& name, std::unordered_set<std::string>& taken) const {
+std::string SceneBuilder::unique(const std::string& name, Names& taken) const {
   const std::string wanted = options.prefix + name;
   std::string given = wanted;
-  for (int i = 2; !taken.insert(given).second; ++i) given = fmt::format("{}_{}", wanted, i);
+  while (!taken.try_emplace(given, 2).second) given = fmt::format("{}_{}", wanted, taken[wanted]++);
   return given;
 }
 

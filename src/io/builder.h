@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "io/report.h"
@@ -51,10 +50,11 @@ class SceneBuilder {
   LoadedScene out;
 
  private:
-  std::string unique(const std::string& name, std::unordered_set<std::string>& taken) const;
+  using Names = std::unordered_map<std::string, int>;  // and the number that the next of this name gets
+  std::string unique(const std::string& name, Names& taken) const;
   void place(Diagnostic& diagnostic) const;
 
-  std::unordered_set<std::string> link_names_, joint_names_;
+  Names link_names_, joint_names_;
   std::unordered_map<std::string, std::string> where_;  // of "link 'NAME'" and "joint 'NAME'"
   std::map<std::array<double, 7>, MaterialId> materials_;
   std::map<std::pair<std::string, std::array<double, 3>>, std::shared_ptr<const MeshData>> meshes_;

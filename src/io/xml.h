@@ -55,7 +55,7 @@ class XmlFile {
   /// Between `least` and `most` numbers; none where the attribute is absent or wrong.
   std::vector<double> numbers(const XmlElement& e, std::string_view attribute, std::size_t least,
                               std::size_t most) const;
-  /// Of these words; else reported, listing them, and the first is returned.
+  /// Index of one of these words; else reported, listing them.
   std::size_t choice(const XmlElement& e, std::string_view attribute, const std::vector<std::string>& words,
                      std::size_t fallback) const;
   /// Like number(), where infinity and "none given" are fine.

@@ -229,6 +229,8 @@ class Compiler {
   }
 
   bool refuse_body(int i, const char* what, const char* remedy) {
+    constexpr std::size_t kMostErrors = 100;  // more help nobody, and each takes a search
+    if (errors_.size() >= kMostErrors) return false;
     const LinkEntry& link = first_link_of(i);
     const std::string& joint = m_.joint(m_.link(link.id).joint).name;
     errors_.push_back({Severity::kError, fmt::format("link '{}'", link.name),

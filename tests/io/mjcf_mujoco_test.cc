@@ -319,13 +319,15 @@ TEST(AgreesWithMujoco, OnWhatMayTouch) {
   for (const Placed& a : all) {
     for (const Placed& b : all) {
       if (!(a.name < b.name) || model->find(a.link)->body == model->find(b.link)->body) continue;
-      const bool joined = m.link(a.link).parent == b.link || m.link(b.link).parent == a.link;
+      // what every world leaves out: bodies that a joint joins, but for those on the world
+      const int ba = model->find(a.link)->body, bb = model->find(b.link)->body;
+      const bool joined =
+          ba != 0 && bb != 0 && (model->bodies[ba].parent == bb || model->bodies[bb].parent == ba);
       const bool excluded =
           std::any_of(loaded->scene.no_contact.begin(), loaded->scene.no_contact.end(), [&](const auto& p) {
             return (p.first == a.link && p.second == b.link) || (p.first == b.link && p.second == a.link);
           });
-      const bool on_world = a.link == m.world() || b.link == m.world();
-      if (excluded || (joined && !on_world)) continue;
+      if (excluded || joined) continue;
       if ((a.shape.category & b.shape.mask) && (b.shape.category & a.shape.mask))
         ours.emplace(a.name, b.name);
     }

@@ -167,6 +167,11 @@ struct LoadedScene {
   const Keyframe* find_keyframe(std::string_view name) const;
 };
 
+/// Adds everything of `part` to `into`, but for its name, settings and gravity; their worlds become one. Ids
+/// of `part` mean nothing in `into`; things are found by name. Refused, with nothing done, where a name of a
+/// link or joint is in both: load one of them with a prefix. Keyframes with the same name become one.
+std::vector<Diagnostic> merge(LoadedScene& into, const LoadedScene& part);
+
 /// The states of `keyframe` become the scene's initial ones.
 void apply(const Keyframe& keyframe, Scene& scene);
 

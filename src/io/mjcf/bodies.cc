@@ -86,6 +86,7 @@ class BodyReader {
     if (index_ == 0) return;
     const MjcfBody& parent = c_.bodies[static_cast<std::size_t>(body().parent)];
     body().weld = joints_.empty() ? parent.weld : index_;
+    body().joints = static_cast<int>(joints_.size());
     LinkId at = parent.link;
     Transform X = (body().parent == 0 ? c_.build.options.pose : Transform{}) * X_PB;
     if (joints_.empty()) {
@@ -265,7 +266,6 @@ class BodyReader {
     if (in.mass == 0) in = {};
     Link& link = c_.build.mechanism().link(body().link);
     link.inertia = c_.build.possible(in, c_.where(given ? *given : e));
-    body().has_shapes = !link.shapes.empty();
     place_free_joint(link);
   }
 

@@ -36,7 +36,9 @@ class ContactReader {
     }
     assign_categories();
     assign_materials();
-    if (c_.flags.filter_parent) exclude_parents();
+    if (c_.flags.filter_parent) return exclude_parents();
+    c_.xml.report.unsupported("filterparent", c_.path.string() + ":1",
+                              "bodies that a joint joins never touch, also where filterparent is disabled");
   }
 
  private:
@@ -58,9 +60,13 @@ class ContactReader {
     const int a = c_.named(c_.geom_by_name, e, "geom1", "geom"),
               b = c_.named(c_.geom_by_name, e, "geom2", "geom");
     if (a < 0 || b < 0) return;
+    if (next_class_ > 28) {
+      return c_.xml.report.unsupported("pairs", c_.where(given), "only the first few <pair>s are supported",
+                                       "use contype and conaffinity");
+    }
     for (const int g : {a, b}) {
-      if (c_.geoms[static_cast<std::size_t>(g)].pair_class < 0)
-        c_.geoms[static_cast<std::size_t>(g)].pair_class = next_class_++;
+      int& own = c_.geoms[static_cast<std::size_t>(g)].pair_class;
+      if (own < 0) own = next_class_++;
     }
     pairs_.push_back({a, b, std::move(e)});
   }
@@ -80,27 +86,29 @@ class ContactReader {
   }
 
   void assign_categories() {
+    constexpr std::size_t kMost = 32;
     std::vector<Key> keys{{1, 1, -1}};  // the usual one is category 1, as everywhere
     for (const MjcfGeom& g : c_.geoms) {
-      if (std::find(keys.begin(), keys.end(), key_of(g)) == keys.end()) keys.push_back(key_of(g));
+      if (std::find(keys.begin(), keys.end(), key_of(g)) != keys.end()) continue;
+      if (keys.size() == kMost) {
+        c_.xml.report.unsupported(
+            "categories", c_.path.string() + ":1",
+            "more than 32 combinations of contype, conaffinity and <pair>: those beyond are taken "
+            "for the usual one",
+            "use fewer");
+        break;
+      }
+      keys.push_back(key_of(g));
     }
-    if (keys.size() > 32) {
-      c_.xml.report.unsupported(
-          "categories", c_.build.out.name.empty() ? c_.path.string() + ":1" : c_.path.string() + ":1",
-          "more than 32 combinations of contype, conaffinity and <pair>: those beyond are "
-          "taken for the usual one",
-          "use fewer");
-      keys.resize(32);
+    std::vector<std::uint32_t> masks(keys.size(), 0);
+    for (std::size_t i = 0; i < keys.size() && c_.flags.contact; ++i) {
+      for (std::size_t k = 0; k < keys.size(); ++k) masks[i] |= may_touch(keys[i], keys[k]) ? 1u << k : 0u;
     }
     for (const MjcfGeom& g : c_.geoms) {
       const auto at = std::find(keys.begin(), keys.end(), key_of(g));
       const std::size_t own = at == keys.end() ? 0 : static_cast<std::size_t>(at - keys.begin());
-      ShapePlacement& shape = placement(g);
-      shape.category = 1u << own;
-      shape.mask = 0;
-      for (std::size_t k = 0; k < keys.size() && c_.flags.contact; ++k) {
-        if (may_touch(keys[own], keys[k])) shape.mask |= 1u << k;
-      }
+      placement(g).category = 1u << own;
+      placement(g).mask = masks[own];
     }
   }
 
@@ -111,10 +119,6 @@ class ContactReader {
     Vec3 friction;
     int pair_class;
     MaterialId id;
-    bool operator==(const Material& o) const {
-      return condim == o.condim && priority == o.priority && friction == o.friction &&
-             pair_class == o.pair_class;
-    }
   };
 
   static Surface surface(int condim, const Vec3& friction) {
@@ -133,29 +137,35 @@ class ContactReader {
     return surface(std::max(a.condim, b.condim), a.friction.cwiseMax(b.friction));
   }
 
-  Material material_of(const MjcfGeom& g) {
+  MaterialId material_of(const MjcfGeom& g) {
+    const std::array<double, 6> key{g.friction[0],
+                                    g.friction[1],
+                                    g.friction[2],
+                                    static_cast<double>(g.condim),
+                                    static_cast<double>(g.priority),
+                                    static_cast<double>(g.pair_class)};
+    const auto [known, is_new] = material_at_.try_emplace(key, materials_.size());
+    if (!is_new) return materials_[known->second].id;
     Material m{g.condim, g.priority, g.friction, g.pair_class, {}};
-    const auto known = std::find(materials_.begin(), materials_.end(), m);
-    if (known != materials_.end()) return *known;
     const std::string name = fmt::format("{}friction{}", c_.build.options.prefix, materials_.size());
     m.id = c_.build.mechanism().add_material({name, surface(m.condim, m.friction)});
     materials_.push_back(m);
-    return m;
+    return m.id;
   }
 
   void assign_materials() {
-    for (const MjcfGeom& g : c_.geoms) placement(g).material = material_of(g).id;
-    constexpr std::size_t kMost = 300;
+    for (const MjcfGeom& g : c_.geoms) placement(g).material = material_of(g);
+    constexpr std::size_t kMost = 64;  // their pairs are a table
     if (materials_.size() > kMost) {
-      c_.xml.report.unsupported(
-          "materials", c_.path.string() + ":1",
-          "too many different frictions: those of two geoms are combined by their mean");
+      c_.xml.report.unsupported("materials", c_.path.string() + ":1",
+                                "more than 64 different frictions: of two geoms with others the mean is used",
+                                "use fewer");
     }
     const std::size_t n = std::min(materials_.size(), kMost);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t k = i + 1; k < n; ++k) {
-        if (!explicit_pair(materials_[i], materials_[k]))
-          add(materials_[i], materials_[k], between(materials_[i], materials_[k]));
+        const Material &a = materials_[i], &b = materials_[k];
+        if (!explicit_pair(a, b)) add(a, b, between(a, b));
       }
     }
   }
@@ -194,23 +204,20 @@ class ContactReader {
   // ---- bodies and their parents
 
   /// MuJoCo excludes what moves as one with a body against what moves as one with its parent, unless that is
-  /// the world. Links that one joint joins never touch anyway.
+  /// the world. Of two bodies that one joint joins every world knows it; several joints are several links
+  /// here.
   void exclude_parents() {
-    std::map<int, std::vector<int>> by_weld;
-    for (std::size_t i = 0; i < c_.bodies.size(); ++i) {
-      if (!c_.build.mechanism().link(c_.bodies[i].link).shapes.empty())
-        by_weld[c_.bodies[i].weld].push_back(static_cast<int>(i));
+    std::map<int, std::vector<LinkId>> by_weld;
+    for (const MjcfBody& body : c_.bodies) {
+      if (!c_.build.mechanism().link(body.link).shapes.empty()) by_weld[body.weld].push_back(body.link);
     }
-    for (const auto& [weld, bodies] : by_weld) {
-      if (weld == 0) continue;
-      const int parent =
-          c_.bodies[static_cast<std::size_t>(c_.bodies[static_cast<std::size_t>(weld)].parent)].weld;
-      if (parent == 0 || !by_weld.contains(parent)) continue;
-      for (const int b : bodies) {
-        for (const int p : by_weld[parent]) {
-          c_.build.out.scene.no_contact.emplace_back(c_.bodies[static_cast<std::size_t>(p)].link,
-                                                     c_.bodies[static_cast<std::size_t>(b)].link);
-        }
+    for (const auto& [weld, links] : by_weld) {
+      const MjcfBody& body = c_.bodies[static_cast<std::size_t>(weld)];
+      if (weld == 0 || body.joints < 2) continue;
+      const auto parents = by_weld.find(c_.bodies[static_cast<std::size_t>(body.parent)].weld);
+      if (parents == by_weld.end() || parents->first == 0) continue;
+      for (const LinkId link : links) {
+        for (const LinkId parent : parents->second) c_.build.out.scene.no_contact.emplace_back(parent, link);
       }
     }
   }
@@ -219,6 +226,7 @@ class ContactReader {
   std::vector<Pair> pairs_;
   int next_class_ = 0;
   std::vector<Material> materials_;
+  std::map<std::array<double, 6>, std::size_t> material_at_;
 };
 
 }  // namespace

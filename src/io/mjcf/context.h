@@ -50,7 +50,7 @@ struct MjcfBody {
   int parent = -1;
   int weld = 0;    // the first body of those that move as one with it
   Transform X_WB;  // in the reference pose
-  bool has_shapes = false;
+  int joints = 0;
   const XmlElement* element = nullptr;
 };
 

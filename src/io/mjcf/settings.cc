@@ -184,6 +184,7 @@ int MjcfContext::named(const std::map<std::string, int>& table, const XmlElement
                        std::string_view attribute, const char* kind) const {
   const auto found = table.find(e.get(attribute));
   if (found != table.end() && !found->first.empty()) return found->second;
+  if (xml.report.full()) return -1;
   std::vector<std::string> names;
   for (const auto& [name, index] : table) names.push_back(name);
   xml.error(e, fmt::format("there is no {} {}", kind, in_quotes(e.get(attribute))),

@@ -276,6 +276,7 @@ class UrdfReader {
     if (!xml_.require(*e, "link")) return {};
     const auto found = links_.find(e->get("link"));
     if (found != links_.end()) return found->second.id;
+    if (build_.report.full()) return {};
     std::vector<std::string> names;
     for (const auto& [name, link] : links_) names.push_back(name);
     xml_.error(*e, fmt::format("there is no link {}", in_quotes(e->get("link"))),
