@@ -65,6 +65,7 @@ class Checker {
            fmt::format("attribute {} of <{}>", in_quotes(a.name), e.name), row->attribute_names());
     }
     for (const XmlElement& c : e.children) {
+      if (xml_.report.full()) return;
       const Use* use = row->child(c.name);
       tell(use, fmt::format("{}/{}", e.name, c.name), xml_.where(c),
            fmt::format("element <{}> in <{}>", c.name.substr(0, 60), e.name), row->child_names());

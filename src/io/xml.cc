@@ -12,9 +12,9 @@ namespace karakuri::io {
 
 namespace {
 
-// No robot is larger; what is, would take more than a second and a gigabyte to be refused for other reasons.
-constexpr std::size_t kLargestFile = 32u << 20;
+// No robot has more; what has, would take more than a second and a gigabyte to be refused for other reasons.
 constexpr std::ptrdiff_t kMostElements = 1'000'000;  // ends of elements count as well
+constexpr int kMostAttributes = 1000;                // tinyxml2 takes time with their square
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
@@ -38,13 +38,54 @@ void skip_space(std::string_view& text) {
   while (!text.empty() && is_space(text[0])) text.remove_prefix(1);
 }
 
-bool parse_any_numbers(std::string_view text, std::vector<double>& out) {
-  for (skip_space(text); !text.empty(); skip_space(text)) {
+/// Stops after one more than `most`, which is wrong however many follow.
+bool parse_any_numbers(std::string_view text, std::vector<double>& out,
+                       std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  for (skip_space(text); !text.empty() && out.size() <= most; skip_space(text)) {
     double value = 0;
     if (!take_number(text, value)) return false;
     out.push_back(value);
   }
   return true;
+}
+
+/// Past what no attributes are in: comments and the like. Where there is none of these, `at` itself.
+std::size_t skip_special(std::string_view text, std::size_t at) {
+  static constexpr std::pair<std::string_view, std::string_view> kSpecial[] = {
+      {"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
+  for (const auto& [begin, end] : kSpecial) {
+    if (!text.substr(at).starts_with(begin)) continue;
+    const std::size_t found = text.find(end, at + begin.size());
+    return found == text.npos ? text.size() : found + end.size();
+  }
+  return at;
+}
+
+/// Where a tag with too many attributes is, or npos.
+std::size_t find_crowded_tag(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != text.npos; at = text.find('<', at)) {
+    if (const std::size_t past = skip_special(text, at); past != at) {
+      at = past;
+      continue;
+    }
+    int attributes = 0;
+    char quote = 0;
+    for (++at; at < text.size() && (quote || text[at] != '>'); ++at) {
+      const char c = text[at];
+      if (quote) {
+        if (c == quote) quote = 0;
+      } else if (c == '"' || c == '\'') {
+        quote = c;
+      } else if (c == '=' && ++attributes > kMostAttributes) {
+        return at;
+      }
+    }
+  }
+  return text.npos;
+}
+
+int line_of(std::string_view text, std::size_t at) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
 }
 
 XmlElement converted(const tinyxml2::XMLElement& from, int file) {
@@ -110,9 +151,9 @@ void XmlElement::set(std::string_view attribute, std::string value) {
 bool XmlFile::parse(std::string_view text, const std::string& name, XmlElement& root) {
   const int file = static_cast<int>(files_.size());
   files_.push_back(name);
-  if (text.size() > kLargestFile) {
+  if (text.size() > largest_) {
     report.error(where(file, 1),
-                 fmt::format("it has {} MB; at most {} are read", text.size() >> 20, kLargestFile >> 20),
+                 fmt::format("it has {} MB; at most {} are read", text.size() >> 20, largest_ >> 20),
                  "keep meshes and terrain in files of their own");
     return false;
   }
@@ -122,9 +163,14 @@ bool XmlFile::parse(std::string_view text, const std::string& name, XmlElement& 
     return false;
   }
   if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-    report.error(where(file, static_cast<int>(line)), "it has a zero byte, which no text has",
+    report.error(where(file, line_of(text, zero)), "it has a zero byte, which no text has",
                  "give a text file in UTF-8");
+    return false;
+  }
+  if (const std::size_t at = find_crowded_tag(text); at != text.npos) {
+    report.error(where(file, line_of(text, at)),
+                 fmt::format("an element has more than {} attributes", kMostAttributes),
+                 "no format has so many");
     return false;
   }
   tinyxml2::XMLDocument document;
@@ -181,7 +227,7 @@ std::vector<double> XmlFile::numbers(const XmlElement& e, std::string_view attri
   const XmlAttribute* a = e.find(attribute);
   if (!a) return {};
   std::vector<double> values;
-  if (!parse_any_numbers(a->value, values)) {
+  if (!parse_any_numbers(a->value, values, most)) {
     report.error(
         where(*a),
         fmt::format("{} of <{}> is {}, which is not a number", attribute, e.name, in_quotes(a->value)),
@@ -197,8 +243,10 @@ std::vector<double> XmlFile::numbers(const XmlElement& e, std::string_view attri
   if (values.size() < least || values.size() > most) {
     const std::string wanted =
         least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    report.error(where(*a),
-                 fmt::format("{} of <{}> has {} numbers, not {}", attribute, e.name, values.size(), wanted));
+    report.error(where(*a), fmt::format("{} of <{}> has {} numbers, not {}", attribute, e.name,
+                                        values.size() > most ? fmt::format("more than {}", most)
+                                                             : fmt::format("{}", values.size()),
+                                        wanted));
     return {};
   }
   return values;

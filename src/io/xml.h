@@ -35,7 +35,8 @@ struct XmlElement {
 /// An XML text and what was found in it.
 class XmlFile {
  public:
-  explicit XmlFile(Report& report) : report(report) {}
+  /// `largest`: bytes of a text that is read at all.
+  explicit XmlFile(Report& report, std::size_t largest = 32u << 20) : report(report), largest_(largest) {}
   XmlFile(const XmlFile&) = delete;
   XmlFile& operator=(const XmlFile&) = delete;
 
@@ -70,6 +71,7 @@ class XmlFile {
   Report& report;
 
  private:
+  std::size_t largest_;
   std::vector<std::string> files_;
 };
 

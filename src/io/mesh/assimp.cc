@@ -1,4 +1,4 @@
-// COLLADA and glTF through assimp. Assimp turns every file to y up and to metres; we turn it to z up.
+// glTF through assimp. glTF is in metres and y up; we turn it to z up.
 #include <assimp/DefaultIOSystem.h>
 #include <assimp/MemoryIOWrapper.h>
 #include <assimp/material.h>

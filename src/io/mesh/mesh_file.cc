@@ -58,7 +58,8 @@ Result<MeshData> read(std::string_view content, const fs::path& path, const Mesh
       ending == ".stl" ? io::read_stl(content, file)
       : ending == ".obj"
           ? io::read_obj(content, file, other_files && options.colors ? materials_beside : nullptr, &path)
-          : io::read_by_assimp(content, file, ending);
+      : ending == ".dae" ? io::read_collada(content, file)
+                         : io::read_by_assimp(content, file, ending);
   if (!mesh.ok()) return mesh;
   mesh->source = file;
   scale(*mesh, options.scale);

@@ -18,7 +18,8 @@ using MaterialText = std::string (*)(const std::string& name, const void* contex
 Result<MeshData> read_stl(std::string_view content, const std::string& file);
 Result<MeshData> read_obj(std::string_view content, const std::string& file, MaterialText materials,
                           const void* context);
-/// COLLADA and glTF.
+Result<MeshData> read_collada(std::string_view content, const std::string& file);
+/// glTF.
 Result<MeshData> read_by_assimp(std::string_view content, const std::string& file, const std::string& ending);
 
 }  // namespace karakuri::io
