@@ -24,13 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr int kStates = 10;
 
-// MuJoCo turns inertias to principal axes by a rotation that stops at off-diagonal entries of this size, per
-// body.
-constexpr double kMujocoEigen = 1e-12;  // [kg m^2]
-
-/// Relative, but for what MuJoCo's own rounding explains.
-double relative_error(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b, double explained) {
-  return std::max(0.0, (a - b).norm() - explained) / b.norm();
+double relative_error(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
+  return (a - b).norm() / b.norm();
 }
 
 /// Angles within ±1 rad of the reference, so that chains of three hinges are away from their singularity.
@@ -62,10 +57,8 @@ Errors compare(const LoadedScene& loaded, const Model& model, MujocoScene& peer)
     crba(model, state, ws, sparse);
     to_dense(model, sparse, M);
     bias_effort(model, state, {}, ws, bias);
-    const double explained = kMujocoEigen * peer.model()->nbody;
-    worst.mass = std::max(worst.mass, relative_error(M, peer.mass_matrix(), explained));
-    // products of two rates of up to 2 sqrt(nv) rad/s
-    worst.bias = std::max(worst.bias, relative_error(bias, peer.bias(), 4 * model.nv * explained));
+    worst.mass = std::max(worst.mass, relative_error(M, peer.mass_matrix()));
+    worst.bias = std::max(worst.bias, relative_error(bias, peer.bias()));
     for (int b = 1; b < peer.model()->nbody; ++b) {
       const char* name = mj_id2name(peer.model(), mjOBJ_BODY, b);
       const LinkId id = name && *name ? m.find_link(name) : LinkId{};
@@ -81,6 +74,20 @@ Errors compare(const LoadedScene& loaded, const Model& model, MujocoScene& peer)
   return worst;
 }
 
+/// Our inertias as MuJoCo would keep them: it turns each to principal axes by mju_eig3, whose axes are good
+/// to about 1e-6 only, so that what it simulates is not quite what it read.
+Mechanism through_eig3(Mechanism m) {
+  for (const LinkId id : m.link_ids()) {
+    Mat3& I = m.link(id).inertia.about_com;  // symmetric: by rows or by columns is the same
+    double moments[3], axes[9], quat[4];
+    mju_eig3(moments, axes, quat, I.data());
+    const Mat3 R = Quat(quat[0], quat[1], quat[2], quat[3]).toRotationMatrix();
+    I = R * Vec3(moments[0], moments[1], moments[2]).asDiagonal() * R.transpose();
+    I = 0.5 * (I + I.transpose()).eval();
+  }
+  return m;
+}
+
 void expect_agreement(const fs::path& file, double tolerance) {
   std::string reason;
   const auto peer = MujocoScene::load(file.string(), reason);
@@ -94,15 +101,24 @@ void expect_agreement(const fs::path& file, double tolerance) {
   EXPECT_EQ(loaded->settings.dt, peer->model()->opt.timestep);
   EXPECT_EQ(loaded->keyframes.size(), static_cast<std::size_t>(peer->model()->nkey));
   EXPECT_EQ(loaded->actuators.size(), static_cast<std::size_t>(peer->model()->nu));
-  const Errors worst = compare(*loaded, *model, *peer);
-  EXPECT_LT(worst.mass, tolerance);
-  EXPECT_LT(worst.bias, tolerance);
-  EXPECT_LT(worst.pose, 1e-9);
-  testing::Test::RecordProperty("mass", std::to_string(worst.mass));
+  Errors worst = compare(*loaded, *model, *peer);
   if (std::getenv("KARAKURI_VERBOSE")) {
     printf("%s: mass %.1e bias %.1e pose %.1e\n", file.filename().c_str(), worst.mass, worst.bias,
            worst.pose);
   }
+  // where the files themselves do not agree, they must once MuJoCo's own loss is taken in
+  if (std::max(worst.mass, worst.bias) >= tolerance) {
+    const Result<Model> lossy = compile(through_eig3(loaded->scene.mechanism), loaded->gravity);
+    ASSERT_TRUE(lossy.ok()) << to_string(lossy.errors());
+    const Errors raw = worst;
+    worst = compare(*loaded, *lossy, *peer);
+    EXPECT_LT(std::max(raw.mass, raw.bias), 10 * tolerance);
+    if (std::getenv("KARAKURI_VERBOSE"))
+      printf("  through mju_eig3: mass %.1e bias %.1e\n", worst.mass, worst.bias);
+  }
+  EXPECT_LT(worst.mass, tolerance);
+  EXPECT_LT(worst.bias, tolerance);
+  EXPECT_LT(worst.pose, 1e-9);
 }
 
 std::vector<std::string> corpus_mjcf() {
@@ -204,7 +220,7 @@ const OwnModel kOwnModels[] = {
 <body name="a"><joint/><inertial pos="1 2 3" mass="2" diaginertia=".1 .2 .9" euler="10 20 30"/><geom size="3"/>
 <body name="b"><joint axis="1 0 0"/><inertial pos="0 0 1" mass=".1" fullinertia=".2 .3 .4 .01 .02 .03"/>
 <body name="c"><joint axis="0 1 0"/><geom size=".1"/><geom size=".5" group="3"/><geom size=".2" mass="0"/></body></body></body></worldbody></mujoco>)",
-     1e-7},  // MuJoCo's principal axes of a full inertia are good to 2e-7
+     1e-8},
     {"meshes", R"(<mujoco><asset>
 <mesh name="m" vertex="0 0 0  1 0 0  0 2 0  0 0 3  1 1 1" scale=".1 .1 -.1"/>
 <mesh name="r" vertex="0 0 0  1 0 0  0 2 0  0 0 3  1 1 1" refpos=".1 .2 .3" refquat="1 1 0 0" scale=".1 .2 .1"/></asset><worldbody>
@@ -212,7 +228,7 @@ const OwnModel kOwnModels[] = {
 <body name="b"><joint axis="1 0 0"/><geom type="mesh" mesh="r" mass="2"/>
 <body name="c"><joint axis="0 1 0"/><geom type="capsule" mesh="m"/><body name="d"><joint axis="0 1 1"/><geom type="box" mesh="r" fitscale=".5"/>
 <body name="e"><joint axis="0 1 1" pos="1 0 0"/><geom type="cylinder" mesh="m"/></body></body></body></body></body></worldbody></mujoco>)",
-     1e-6},  // vertices in single precision
+     1e-6},  // 4e-8 is seen: MuJoCo rounds scaled and turned vertices to single precision, we only the result
 };
 
 class AgreesOnOwnModel : public testing::TestWithParam<OwnModel> {};

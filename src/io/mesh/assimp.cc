@@ -111,7 +111,10 @@ Result<MeshData> read_by_assimp(std::string_view content, const std::string& fil
     importer.SetPropertyInteger(AI_CONFIG_PP_SBP_REMOVE, aiPrimitiveType_POINT | aiPrimitiveType_LINE);
     const aiScene* scene = importer.ReadFileFromMemory(
         content.data(), content.size(), aiProcess_Triangulate | aiProcess_SortByPType, ending.c_str() + 1);
-    if (!scene || !scene->mRootNode) return refused(importer.GetErrorString());
+    if (!scene || !scene->mRootNode) {
+      const std::string reason = importer.GetErrorString();
+      return refused(reason.empty() ? "there is no scene in it" : reason);
+    }
     MeshData mesh;
     if (!add_nodes(*scene, mesh)) return refused("it is too large, or its faces name missing vertices");
     return mesh;
