@@ -1,7 +1,7 @@
 // A setup in Bullet (double precision): free bodies as rigid bodies, trees as multibodies in joint
 // coordinates. It knows no armature: rotors turn with their links. Springs and dampers are rows of its
 // solver, see softness.h.
-#include "world/engine.h"
+#include "engine.h"
 
 #ifdef KARAKURI_HAVE_BULLET
 

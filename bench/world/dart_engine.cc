@@ -1,7 +1,7 @@
 // A setup in DART: one skeleton per tree, its own collision detection where there are boxes and balls only,
 // else FCL's. It takes the smaller of two frictions, so that bodies rub on each other as they do on the floor
 // where the setup says that they slide; it knows no armature: rotors turn with their links.
-#include "world/engine.h"
+#include "engine.h"
 
 #ifdef KARAKURI_HAVE_DART
 

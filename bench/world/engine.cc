@@ -1,4 +1,4 @@
-#include "world/engine.h"
+#include "engine.h"
 
 #include <fmt/format.h>
 

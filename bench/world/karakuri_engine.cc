@@ -1,8 +1,8 @@
 // A setup as a Scene of ours. Bodies with several hinges hang on links in between that weigh 0.1 g.
 #include <fmt/format.h>
 
+#include "engine.h"
 #include "karakuri/world/world.h"
-#include "world/engine.h"
 
 namespace karakuri::bench {
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "scenes.h"
 #include "support/options.h"
 #include "support/timing.h"
-#include "world/scenes.h"
-#include "world/table.h"
+#include "table.h"
 
 namespace karakuri::bench {
 namespace {

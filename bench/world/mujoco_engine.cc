@@ -1,5 +1,5 @@
 // A setup as MuJoCo's file format, written in memory, and the world that MuJoCo makes of it.
-#include "world/engine.h"
+#include "engine.h"
 
 #ifdef KARAKURI_HAVE_MUJOCO
 

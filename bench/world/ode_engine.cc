@@ -1,6 +1,6 @@
 // A setup in ODE: bodies in six coordinates each, joined by hinges. It knows no armature: rotors turn with
 // their links. Springs and dampers are the hinges' motors with ERP and CFM of their own, see softness.h.
-#include "world/engine.h"
+#include "engine.h"
 
 #ifdef KARAKURI_HAVE_ODE
 

@@ -5,7 +5,7 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
-#include "world/scenes.h"
+#include "scenes.h"
 
 namespace karakuri::bench {
 

@@ -1,4 +1,4 @@
-#include "world/run.h"
+#include "run.h"
 
 #include <algorithm>
 #include <chrono>

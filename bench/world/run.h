@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "world/engine.h"
+#include "engine.h"
 
 namespace karakuri::bench {
 

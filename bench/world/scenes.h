@@ -1,7 +1,7 @@
 // The scenes of this benchmark.
 #pragma once
 
-#include "world/setup.h"
+#include "setup.h"
 
 namespace karakuri::bench {
 

@@ -1,4 +1,4 @@
-#include "world/setup.h"
+#include "setup.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "world/table.h"
+#include "table.h"
 
 #include <nlohmann/json.hpp>
 

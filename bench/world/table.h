@@ -3,8 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "run.h"
 #include "support/report.h"
-#include "world/run.h"
 
 namespace karakuri::bench {
 

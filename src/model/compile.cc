@@ -13,6 +13,7 @@
 
 #include "karakuri/model/model.h"
 #include "karakuri/spatial/rotation.h"
+#include "model/massless.h"
 
 namespace karakuri {
 
@@ -41,6 +42,7 @@ class Compiler {
     add_world();
     for (LinkId root : children(m_.world())) walk_from(root);
     finish_bodies();
+    check_massless();
     find_trees();
     number_dofs();
     add_loops();
@@ -226,25 +228,40 @@ class Compiler {
     model_.free_bodies.push_back(free);
   }
 
-  /// A moving body needs mass, and one at the end of its branch needs inertia against each of its dofs:
-  /// otherwise the mass matrix is singular.
+  bool refuse_body(int i, const char* what, const char* remedy) {
+    constexpr std::size_t kMostErrors = 100;  // more help nobody, and each takes a search
+    if (errors_.size() >= kMostErrors) return false;
+    const LinkEntry& link = first_link_of(i);
+    const std::string& joint = m_.joint(m_.link(link.id).joint).name;
+    errors_.push_back({Severity::kError, fmt::format("link '{}'", link.name),
+                       fmt::format(fmt::runtime(what), joint), remedy});
+    return false;
+  }
+
+  /// A body at the end of its branch needs mass, and inertia against each of its dofs: otherwise the mass
+  /// matrix is singular. One that carries others may be massless (several joints between two links are a
+  /// chain of such); whether the others resist its joint is asked when all are known.
   bool check_movable(int i) {
     const Body& body = model_.bodies[i];
     const Inertia& in = inertia_[i];
-    const auto refuse = [&](const char* what, const char* remedy) {
-      const LinkEntry& link = first_link_of(i);
-      const std::string& joint = m_.joint(m_.link(link.id).joint).name;
-      errors_.push_back({Severity::kError, fmt::format("link '{}'", link.name),
-                         fmt::format(fmt::runtime(what), joint), remedy});
-      return false;
-    };
+    if (has_children_[i]) return true;
     if (!(in.mass > 0)) {
-      return refuse("it moves by joint '{}' but has no mass, nor has anything fixed to it",
-                    "give it a mass above zero, or make the joint fixed");
+      return refuse_body(i, "it moves by joint '{}' but has no mass, nor has anything fixed to it",
+                         "give it a mass above zero, or make the joint fixed");
     }
-    if (has_children_[i] || resists_all_motions(body, in)) return true;
-    return refuse("it has no inertia against a rotation that joint '{}' allows",
-                  "give it a rotational inertia, or the joint an armature");
+    if (resists_all_motions(body, in)) return true;
+    return refuse_body(i, "it has no inertia against a rotation that joint '{}' allows",
+                       "give it a rotational inertia, or the joint an armature");
+  }
+
+  void check_massless() {
+    bool any = false;
+    for (int i = 1; i < model_.body_count(); ++i) any |= has_children_[i] && !(model_.bodies[i].mass > 0);
+    if (!any || !errors_.empty()) return;
+    for (const int i : find_unresisted_massless(model_)) {
+      refuse_body(i, "it has no mass, and what hangs on it does not resist joint '{}'",
+                  "give it a mass above zero, or the joint an armature");
+    }
   }
 
   /// Whether the body's own mass matrix at q = 0 is regular. Its rows are scaled to a diagonal of ones first,

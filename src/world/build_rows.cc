@@ -147,6 +147,7 @@ void World::Impl::build_rows(double h) {
   row_velocity.resize(n);
   row_free.resize(n);
   row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_velocity.data(), rows.size()));
+  penalty_rows.clear();
   if (settings.contact == ContactModel::kPenalty) penalty_contacts(h);
   state_free.v = v_free;
   update_velocities(model, state_free, ws);

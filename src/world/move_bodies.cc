@@ -41,6 +41,10 @@ void mark_pushed(World::Impl& w) {
     for (const int body : {w.rows.impulses[i].body, w.rows.impulses[i].other})
       if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
   }
+  for (const ImpulseRow& row : w.penalty_rows) {
+    for (const int body : {row.body, row.other})
+      if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
+  }
 }
 
 /// Inertia of a free body about its centre of mass, in its joint's frame F.

@@ -46,7 +46,6 @@ Vec3 force_on_b(const PenaltySettings& s, const Surface& surface, const Vec3& u,
 }  // namespace
 
 void World::Impl::penalty_contacts(double h) {
-  penalty_rows.clear();
   penalty_impulses.clear();
   for (Contact& c : contacts) {
     const int a = colliders[c.collider_a].body, b = colliders[c.collider_b].body;

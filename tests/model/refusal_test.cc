@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "karakuri/dynamics/aba.h"
 #include "support/test_models.h"
@@ -75,6 +77,32 @@ TEST(Refusal, MarkersWithoutMassAreFineWhereTheyAreFixed) {
   const LinkId tip = leg.m.add_link("tip", {});
   ASSERT_TRUE(leg.m.add_joint({.name = "weld", .parent = leg.foot, .child = tip}).ok());
   EXPECT_TRUE(compile(leg.m).ok());
+}
+
+/// A link on the world by revolute joints about these axes in turn, without mass between them.
+Mechanism behind_massless_links(const std::vector<Vec3>& axes) {
+  Mechanism m;
+  LinkId at = m.world();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const bool last = i + 1 == axes.size();
+    const Inertia inertia = last ? Inertia::solid_box(1, {0.1, 0.2, 0.3}) : Inertia{};
+    const LinkId link = m.add_link("link" + std::to_string(i), inertia);
+    Joint joint{.name = "joint" + std::to_string(i), .kind = JointKind::kRevolute};
+    joint.parent = at, joint.child = link, joint.axis = axes[i];
+    if (!m.add_joint(joint)) std::abort();
+    at = link;
+  }
+  return m;
+}
+
+TEST(Refusal, MasslessLinksBetweenJointsAreFineWhereSomethingResists) {
+  const Vec3 x = Vec3::UnitX(), y = Vec3::UnitY(), z = Vec3::UnitZ();
+  EXPECT_TRUE(compile(behind_massless_links({x, y, z})).ok());
+  EXPECT_TRUE(compile(behind_massless_links({x, Vec3(1, 0.1, 0)})).ok());
+  // two turns about one line are one
+  expect_refused(behind_massless_links({x, x}), "link 'link0'", "does not resist joint 'joint0'");
+  // regular at q = 0 but for rounding: four rotations of one body never are
+  expect_refused(behind_massless_links({x, y, z, Vec3(1, 2, 3)}), "link 'link0'", "does not resist");
 }
 
 TEST(Refusal, InertiaThatNoBodyHas) {

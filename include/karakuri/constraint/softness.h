@@ -64,9 +64,9 @@ inline Softness stabilize_gap(const StabilizationSettings& s, double gap, double
   const double touch = 0.01 * s.slop;
   if (gap > 0) return {std::max(0.0, gap - touch) / h, s.kind == Stabilization::kErp ? s.cfm / h : 0};
   const double c = std::min(0.0, gap + s.slop);
-  Softness soft = s.kind == Stabilization::kBaumgarte
-                      ? Softness{h * s.gamma * s.gamma * c, 0}
-                      : stabilize(s, s.kind == Stabilization::kPenalty ? gap : c, u, h);
+  Softness soft = stabilize(s, s.kind == Stabilization::kPenalty ? gap : c, u, h);
+  if (s.kind == Stabilization::kBaumgarte)
+    soft.bias = std::min(0.0, soft.bias);  // never pulls, never lets approach
   soft.bias = std::max(soft.bias, -s.max_speed);
   return soft;
 }

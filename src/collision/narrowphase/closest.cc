@@ -1,6 +1,7 @@
 // Distances of any two shapes: closed forms and GJK for convex pairs, branch and bound over trees for the
 // rest.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -25,14 +26,18 @@ void flip(ClosestPoints& c) {
   c.normal = -c.normal;
 }
 
+// The answer of one pair with normal and points as exact as they can be.
+ConvexDistance polished(const ConvexPair& pair, ConvexDistance d) {
+  sharpen_normal(pair, d);
+  align_witness(pair, d);
+  return d;
+}
+
 void convex_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                    CollisionWorkspace::Impl& ws, ClosestPoints& out) {
   const ConvexView va = convex_view(a), vb = convex_view(b);
   const ConvexPair pair{&va, &vb, X_WA.inverse() * X_WB};
-  ConvexDistance d = distance_of(pair, ws.epa);
-  sharpen_normal(pair, d);
-  align_witness(pair, d);
-  to_world(d, X_WA, out);
+  to_world(polished(pair, distance_of(pair, ws.epa)), X_WA, out);
 }
 
 void convex_plane(const Shape& a, const Transform& X_WA, const Transform& X_WP, ClosestPoints& out) {
@@ -75,13 +80,19 @@ struct Search {
   Aabb box;     // of the convex shape
   ConvexDistance best;
   CollisionWorkspace::Impl* ws;
+  std::array<Vec3, 3> nearest;  // the triangle of the best
 
   void visit(const Vec3& a, const Vec3& b, const Vec3& c) {
     if (best.separation <= 0) return;
     const TriangleCore core(a, b, c);
     const ConvexView view = core.view();
     const ConvexDistance d = distance_of({&view, convex, X}, ws->epa, best.separation);
-    if (d.separation < best.separation) best = d;
+    if (d.separation < best.separation) best = d, nearest = {a, b, c};
+  }
+  ConvexDistance answer() const {
+    const TriangleCore core(nearest[0], nearest[1], nearest[2]);
+    const ConvexView view = core.view();
+    return polished({&view, convex, X}, best);
   }
   double bound(const Vec3& lo, const Vec3& hi) const {
     return (lo - box.hi).cwiseMax(box.lo - hi).cwiseMax(0.0).norm();
@@ -140,7 +151,7 @@ bool inside(const Shape& b, const Vec3& p) {
 bool convex_surface(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                     CollisionWorkspace& ws, ClosestPoints& out) {
   const ConvexView convex = convex_view(a);
-  Search s{&convex, X_WB.inverse() * X_WA, {}, {}, &ws.impl()};
+  Search s{&convex, X_WB.inverse() * X_WA, {}, {}, &ws.impl(), {}};
   s.box = convex_box(convex, s.X);
   s.best.separation = kInf;
   if (b.kind() == ShapeKind::kMesh)
@@ -150,7 +161,7 @@ bool convex_surface(const Shape& a, const Transform& X_WA, const Shape& b, const
   if (s.best.separation <= 0 || inside(b, s.X * convex.center)) {
     if (deepest_contact(a, X_WA, b, X_WB, ws, out)) return true;
   }
-  to_world(s.best, X_WB, out);
+  to_world(s.best.separation < kInf ? s.answer() : s.best, X_WB, out);
   flip(out);
   return true;
 }
@@ -159,6 +170,16 @@ struct MeshSearch {
   const Mesh *a, *b;
   Transform X_AB;
   ConvexDistance best;
+  int face_a = 0, face_b = 0;  // of the best
+
+  TriangleCore core(const Mesh& m, int f) const {
+    return {m.vertices[m.faces[f][0]], m.vertices[m.faces[f][1]], m.vertices[m.faces[f][2]]};
+  }
+  ConvexDistance answer() const {
+    const TriangleCore ca = core(*a, face_a), cb = core(*b, face_b);
+    const ConvexView va = ca.view(), vb = cb.view();
+    return polished({&va, &vb, X_AB}, best);
+  }
 };
 
 double node_bound(const MeshTree::Node& a, const MeshTree::Node& b, const Transform& X) {
@@ -176,12 +197,11 @@ void search_pair(MeshSearch& s, CollisionWorkspace::Impl& ws) {
     stack.pop_back();
     if (node_bound(na[i], nb[j], s.X_AB) >= s.best.separation) continue;
     if (na[i].leaf() && nb[j].leaf()) {
-      const Triangle &ta = s.a->faces[na[i].triangle()], &tb = s.b->faces[nb[j].triangle()];
-      const TriangleCore ca(s.a->vertices[ta[0]], s.a->vertices[ta[1]], s.a->vertices[ta[2]]);
-      const TriangleCore cb(s.b->vertices[tb[0]], s.b->vertices[tb[1]], s.b->vertices[tb[2]]);
+      const TriangleCore ca = s.core(*s.a, na[i].triangle()), cb = s.core(*s.b, nb[j].triangle());
       const ConvexView va = ca.view(), vb = cb.view();
       const ConvexDistance d = distance_of({&va, &vb, s.X_AB}, ws.epa, s.best.separation);
-      if (d.separation < s.best.separation) s.best = d;
+      if (d.separation < s.best.separation)
+        s.best = d, s.face_a = na[i].triangle(), s.face_b = nb[j].triangle();
       continue;
     }
     const bool split_a =
@@ -198,13 +218,13 @@ void search_pair(MeshSearch& s, CollisionWorkspace::Impl& ws) {
 
 bool mesh_mesh(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                CollisionWorkspace& ws, ClosestPoints& out) {
-  MeshSearch s{&a.as_mesh(), &b.as_mesh(), X_WA.inverse() * X_WB, {}};
+  MeshSearch s{&a.as_mesh(), &b.as_mesh(), X_WA.inverse() * X_WB, {}, 0, 0};
   s.best.separation = kInf;
   search_pair(s, ws.impl());
   const bool swallowed =
       contains(*s.a, s.X_AB * s.b->vertices[0]) || contains(*s.b, s.X_AB.inverse_apply(s.a->vertices[0]));
   if ((s.best.separation <= 0 || swallowed) && deepest_contact(a, X_WA, b, X_WB, ws, out)) return true;
-  to_world(s.best, X_WA, out);
+  to_world(s.answer(), X_WA, out);
   return true;
 }
 
@@ -213,7 +233,7 @@ bool heightfield_mesh(const Shape& a, const Transform& X_WF, const Shape& b, con
                       CollisionWorkspace& ws, ClosestPoints& out) {
   const Heightfield& f = a.as_heightfield();
   const Mesh& m = b.as_mesh();
-  Search s{nullptr, X_WM.inverse() * X_WF, {}, {}, &ws.impl()};
+  Search s{nullptr, X_WM.inverse() * X_WF, {}, {}, &ws.impl(), {}};
   s.best.separation = kInf;
   for (int j = 0; j < f.cell_rows(); ++j) {
     for (int i = 0; i < f.cell_columns(); ++i) {

@@ -247,9 +247,9 @@ void sharpen_normal(const ConvexPair& pair, ConvexDistance& d) {
     if (s > most) most = s, best = n;
   }
   if (best == d.normal) return;
-  // apart, the distance of the points is exact already; overlapping, the least way out is what counts
-  if (d.separation <= 0) d.separation = std::min(0.0, most);
   d.normal = best;
+  if (d.separation > 0) return;  // the points, and so the distance, are exact already
+  d.separation = std::min(0.0, most);
   d.askew = std::max(d.askew, (d.on_b - d.on_a - d.separation * best).norm());
 }
 

@@ -1,0 +1,51 @@
+#include "karakuri/io/loaded_scene.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace karakuri {
+
+ActuatorOutput actuator_output(const Actuator& a, double control, std::size_t transmission) {
+  if (transmission >= a.transmissions.size()) return {};
+  const double gear = a.transmissions[transmission].gear;
+  const double u = std::clamp(control, a.control.low, a.control.high);
+  const double constant = a.gain * u + a.bias;
+  ActuatorOutput out;
+  if (a.stiffness == 0 && a.damping == 0) {
+    out.effort = gear * std::clamp(constant, a.force.low, a.force.high);
+    return out;
+  }
+  // gear * (constant - stiffness gear q - damping gear v), as a drive of the joint's own q and v
+  out.drive.stiffness = a.stiffness * gear * gear;
+  out.drive.damping = a.damping * gear * gear;
+  if (a.stiffness != 0 && gear != 0) {
+    out.drive.q_target = constant / (a.stiffness * gear);
+  } else if (gear != 0) {
+    out.drive.v_target = constant / (a.damping * gear);
+  }
+  const double limit = std::max(std::abs(a.force.low), std::abs(a.force.high));
+  out.drive.limit = limit * std::abs(gear);
+  return out;
+}
+
+const Keyframe* LoadedScene::find_keyframe(std::string_view wanted) const {
+  for (const Keyframe& keyframe : keyframes) {
+    if (keyframe.name == wanted) return &keyframe;
+  }
+  return nullptr;
+}
+
+void apply(const Keyframe& keyframe, Scene& scene) {
+  for (const InitialJoint& set : keyframe.joints) {
+    const auto known = std::find_if(scene.initial.begin(), scene.initial.end(),
+                                    [&](const InitialJoint& i) { return i.joint == set.joint; });
+    if (known == scene.initial.end()) {
+      scene.initial.push_back(set);
+    } else {
+      if (!set.q.empty()) known->q = set.q;
+      if (!set.v.empty()) known->v = set.v;
+    }
+  }
+}
+
+}  // namespace karakuri

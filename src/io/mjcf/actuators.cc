@@ -1,0 +1,141 @@
+// <actuator>. MuJoCo's shortcuts are settings of one general actuator,
+//   force = gain * control + b0 + b1 * length + b2 * rate,
+// and its defaults are such settings too, so they are applied one after the other.
+#include <fmt/format.h>
+
+#include "io/mjcf/context.h"
+
+namespace karakuri::io {
+
+namespace {
+
+struct General {
+  bool affine_bias = false, fixed_gain = true, no_dynamics = true;
+  double gain = 1, bias[3] = {0, 0, 0};
+  XmlElement common;  // attributes that all kinds have
+};
+
+void set(MjcfContext& c, const XmlElement& e, General& to) {
+  const XmlFile& xml = c.xml;
+  const auto clear_bias = [&] { to.bias[0] = to.bias[1] = to.bias[2] = 0; };
+  if (e.name == "general") {
+    const std::vector<double> gain = xml.numbers(e, "gainprm", 1, 10),
+                              bias = xml.numbers(e, "biasprm", 1, 10);
+    if (!gain.empty()) to.gain = gain[0];
+    for (std::size_t k = 0; k < 3 && !bias.empty(); ++k) to.bias[k] = k < bias.size() ? bias[k] : to.bias[k];
+    if (e.has("biastype")) {
+      const std::size_t type = xml.choice(e, "biastype", {"none", "affine", "muscle", "user", "dcmotor"}, 0);
+      to.affine_bias = type == 1;
+      if (type > 1)
+        xml.report.unsupported("biastype", c.where(e), "only biastype none and affine are supported");
+    }
+    if (e.has("gaintype")) {
+      to.fixed_gain = xml.choice(e, "gaintype", {"fixed", "affine", "muscle", "user", "dcmotor"}, 0) == 0;
+    }
+    if (e.has("dyntype")) {
+      to.no_dynamics =
+          xml.choice(e, "dyntype",
+                     {"none", "integrator", "filter", "filterexact", "muscle", "user", "dcmotor"}, 0) == 0;
+    }
+  } else if (e.name == "motor") {
+    to.gain = 1, to.fixed_gain = to.no_dynamics = true, to.affine_bias = false;
+    clear_bias();
+  } else if (e.name == "position") {
+    clear_bias();
+    to.gain = xml.number(e, "kp", to.gain);
+    to.bias[1] = -to.gain, to.bias[2] = -xml.number(e, "kv", 0);
+    to.fixed_gain = to.no_dynamics = to.affine_bias = true;
+  } else if (e.name == "velocity") {
+    clear_bias();
+    to.gain = xml.number(e, "kv", to.gain);
+    to.bias[2] = -to.gain;
+    to.fixed_gain = to.no_dynamics = to.affine_bias = true;
+  } else {
+    to.fixed_gain = false;
+  }
+  XmlElement merged = e;
+  inherit(to.common, merged);
+  to.common = std::move(merged);
+}
+
+void set_transmission(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
+  std::vector<double> gear = c.xml.numbers(e, "gear", 1, 6);
+  if (gear.empty()) gear = {1};
+  gear.resize(6, 0.0);
+  const char* by = e.has("joint") ? "joint" : e.has("jointinparent") ? "jointinparent" : nullptr;
+  if (by) {
+    const int index = c.named(c.joint_by_name, e, by, "joint");
+    if (index < 0) return;
+    const MjcfJoint& joint = c.joints[static_cast<std::size_t>(index)];
+    const int dofs = v_size(joint.kind);
+    for (int k = 0; k < dofs; ++k) {
+      if (dofs == 1 || gear[static_cast<std::size_t>(k)] != 0) {
+        actuator.transmissions.push_back({joint.id, k, gear[static_cast<std::size_t>(k)]});
+      }
+    }
+    if (dofs > 1) {
+      c.xml.report.remark("multi-dof actuator", c.where(e),
+                          "an actuator of a ball or free joint acts along the axes of the joint's frame F");
+    }
+  } else if (e.has("tendon")) {
+    const int index = c.named(c.tendon_by_name, e, "tendon", "fixed tendon");
+    if (index < 0) return;
+    for (Transmission t : c.build.out.tendons[static_cast<std::size_t>(index)].joints) {
+      t.gear *= gear[0];
+      actuator.transmissions.push_back(t);
+    }
+  }
+}
+
+/// Joint range for position servos that ask for it.
+void set_inherited_range(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
+  const double share = c.xml.number(e, "inheritrange", 0);
+  const auto joint = c.joint_by_name.find(e.get("joint"));
+  if (share <= 0 || joint == c.joint_by_name.end()) return;
+  const Interval range = c.joints[static_cast<std::size_t>(joint->second)].range;
+  const double mean = 0.5 * (range.low + range.high), half = 0.5 * (range.high - range.low) * share;
+  if (std::isfinite(mean)) actuator.control = {mean - half, mean + half};
+}
+
+Interval read_range(MjcfContext& c, const XmlElement& e, const char* flag, const char* name) {
+  if (!is_limited(c, e, flag, name)) return {};
+  const std::vector<double> range = c.xml.numbers(e, name, 2, 2);
+  if (range.empty()) return {};
+  if (range[0] > range[1]) {
+    c.xml.error(e, fmt::format("{} has its lower end above its upper", name), "swap them");
+    return {};
+  }
+  return {range[0], range[1]};
+}
+
+}  // namespace
+
+void read_actuators(MjcfContext& c, const XmlElement& section) {
+  for (const XmlElement& e : section.children) {
+    General general;
+    for (const XmlElement& d : c.defaults.actuators(c.xml, e)) set(c, d, general);
+    set(c, e, general);
+    general.common.file = e.file, general.common.line = e.line;
+    const XmlElement& merged = general.common;
+    Actuator actuator{.name = c.build.options.prefix + e.get("name")};
+    actuator.gain = general.gain;
+    if (general.affine_bias) {
+      actuator.bias = general.bias[0];
+      actuator.stiffness = -general.bias[1];
+      actuator.damping = -general.bias[2];
+    }
+    if (!general.fixed_gain || !general.no_dynamics) {
+      c.xml.report.unsupported("actuator dynamics", c.where(e),
+                               "only actuators with a fixed gain and without dynamics act as they should",
+                               "use motor, position or velocity");
+    }
+    set_transmission(c, merged, actuator);
+    actuator.control = read_range(c, merged, "ctrllimited", "ctrlrange");
+    actuator.force = read_range(c, merged, "forcelimited", "forcerange");
+    if (e.name == "position") set_inherited_range(c, merged, actuator);
+    if (e.has("name")) c.actuator_by_name[e.get("name")] = static_cast<int>(c.build.out.actuators.size());
+    c.build.out.actuators.push_back(std::move(actuator));
+  }
+}
+
+}  // namespace karakuri::io

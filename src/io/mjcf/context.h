@@ -1,0 +1,141 @@
+// What the parts of the MJCF reader share.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/builder.h"
+#include "io/mjcf/defaults.h"
+#include "io/xml.h"
+
+namespace karakuri::io {
+
+enum class FromGeom { kNever, kAlways, kAuto };
+
+/// <compiler>, with MuJoCo's defaults.
+struct MjcfCompiler {
+  double angle = 0.017453292519943295;  // radians per unit of angle
+  std::string euler = "xyz";
+  std::string mesh_folder;
+  bool auto_limits = true;
+  bool strip_path = false;
+  bool balance_inertia = false;
+  bool fit_aabb = false;
+  bool exact_mesh_inertia = false;
+  double bound_mass = 0, bound_inertia = 0, total_mass = -1;
+  FromGeom inertia_from_geom = FromGeom::kAuto;
+  int first_inertia_group = 0, last_inertia_group = 5;
+};
+
+/// <option><flag>: what is switched off.
+struct MjcfFlags {
+  bool constraint = true, equality = true, friction_loss = true, limit = true, contact = true, spring = true,
+       damper = true, gravity = true, filter_parent = true, actuation = true;
+};
+
+struct MjcfMesh {
+  XmlElement element;
+  std::shared_ptr<const MeshData> data;  // null until wanted
+  std::optional<Inertia> solid;          // of density 1, made when wanted
+  bool tried = false;
+};
+
+struct MjcfBody {
+  std::string name;
+  LinkId link;
+  int parent = -1;
+  int weld = 0;    // the first body of those that move as one with it
+  Transform X_WB;  // in the reference pose
+  int joints = 0;
+  const XmlElement* element = nullptr;
+};
+
+struct MjcfJoint {
+  std::string name;
+  JointId id;
+  JointKind kind = JointKind::kFixed;
+  Transform X_WB;  // of a free joint: the body in the reference pose
+  Interval range;
+  double reference = 0;
+};
+
+struct MjcfGeom {
+  std::string name;
+  int body = 0;
+  std::size_t placement = 0;  // of the link's shapes
+  std::uint32_t contype = 1, conaffinity = 1;
+  int condim = 3, priority = 0;
+  Vec3 friction{1, 0.005, 0.0001};
+  int pair_class = -1;  // set where a <pair> speaks of this geom alone
+};
+
+struct MjcfContext {
+  MjcfContext(XmlFile& xml, SceneBuilder& build, std::filesystem::path path)
+      : xml(xml), build(build), path(std::move(path)) {}
+
+  XmlFile& xml;
+  SceneBuilder& build;
+  std::filesystem::path path;
+  MjcfCompiler compiler;
+  MjcfFlags flags;
+  MjcfDefaults defaults;
+
+  std::map<std::string, MjcfMesh> meshes;
+  std::map<std::string, const XmlElement*> heightfields;
+  std::map<std::string, std::array<float, 4>> materials;
+
+  std::vector<MjcfBody> bodies;
+  std::vector<MjcfJoint> joints;  // in MuJoCo's order
+  std::vector<MjcfGeom> geoms;    // those that collide
+  std::map<std::string, int> body_by_name, joint_by_name, geom_by_name, actuator_by_name, tendon_by_name;
+  std::set<std::string> paired_geoms;        // those that a <pair> names
+  std::map<std::string, int> frame_by_name;  // of build.out.frames, as the file calls them
+
+  std::string where(const XmlElement& e) const { return xml.where(e); }
+  /// Index of a named thing, or -1 with the error reported, listing the names.
+  int named(const std::map<std::string, int>& table, const XmlElement& e, std::string_view attribute,
+            const char* kind) const;
+};
+
+// ---- the parts, in the order in which they are read
+
+/// Puts the contents of included files in their place.
+bool expand_includes(XmlFile& xml, const std::filesystem::path& path, XmlElement& root);
+void read_compiler(MjcfContext& c, const XmlElement& e);
+void read_option(MjcfContext& c, const XmlElement& e);
+void read_assets(MjcfContext& c, const XmlElement& e);
+void read_worldbody(MjcfContext& c, const XmlElement& e);
+void scale_total_mass(MjcfContext& c);
+/// Categories, materials and exclusions, when all geoms are known.
+void read_contact(MjcfContext& c, const std::vector<const XmlElement*>& sections);
+void read_equality(MjcfContext& c, const XmlElement& e);
+void read_tendons(MjcfContext& c, const XmlElement& e);
+void read_actuators(MjcfContext& c, const XmlElement& e);
+void read_sensors(MjcfContext& c, const XmlElement& e);
+void read_keyframes(MjcfContext& c, const XmlElement& e);
+
+// ---- shared pieces
+
+/// Position and orientation in whichever way they are written.
+Transform read_place(const MjcfContext& c, const XmlElement& e);
+/// Whether a limit counts: 'true', 'false', or 'auto', which asks whether there is a range.
+bool is_limited(const MjcfContext& c, const XmlElement& e, const char* flag, const char* range);
+/// None, with the error reported, where there is no such mesh or it cannot be read.
+MjcfMesh* find_mesh(MjcfContext& c, const XmlElement& e, const std::string& name);
+/// Volume, centre and inertia of density 1, by the law that the mesh asks for.
+Inertia mesh_inertia(MjcfContext& c, MjcfMesh& mesh, bool shell);
+std::optional<Shape> heightfield_shape(MjcfContext& c, const XmlElement& geom);
+
+/// What a geom adds to its body.
+struct GeomResult {
+  Inertia inertia;
+  int group = 0;
+};
+/// Adds shape and visual; `X_BF` is the frame it stands in.
+GeomResult read_geom(MjcfContext& c, const XmlElement& resolved, int body, const Transform& X_BF);
+
+}  // namespace karakuri::io

@@ -1,0 +1,137 @@
+// <equality> and <tendon>: connect and weld close loops; the rest is kept beside the scene.
+#include <fmt/format.h>
+
+#include "io/mjcf/context.h"
+#include "karakuri/spatial/rotation.h"
+
+namespace karakuri::io {
+
+namespace {
+
+/// The two frames that a connect or weld holds together, each on a body.
+struct Ends {
+  int a = 0, b = 0;  // bodies
+  Transform X_AF, X_BM;
+  bool ok = false;
+};
+
+Ends ends_by_sites(MjcfContext& c, const XmlElement& e) {
+  const int s1 = c.named(c.frame_by_name, e, "site1", "site"),
+            s2 = c.named(c.frame_by_name, e, "site2", "site");
+  if (s1 < 0 || s2 < 0) return {};
+  const Frame &f1 = c.build.out.frames[static_cast<std::size_t>(s1)],
+              &f2 = c.build.out.frames[static_cast<std::size_t>(s2)];
+  Ends ends{.X_AF = f1.X_LF, .X_BM = f2.X_LF, .ok = true};
+  for (std::size_t i = 0; i < c.bodies.size(); ++i) {
+    if (c.bodies[i].link == f1.link) ends.a = static_cast<int>(i);
+    if (c.bodies[i].link == f2.link) ends.b = static_cast<int>(i);
+  }
+  return ends;
+}
+
+/// `anchor` is in the first body for connect, in the second for weld.
+Ends ends_by_bodies(MjcfContext& c, const XmlElement& e) {
+  Ends ends{.a = c.named(c.body_by_name, e, "body1", "body")};
+  if (e.has("body2")) ends.b = c.named(c.body_by_name, e, "body2", "body");
+  if (ends.a < 0 || ends.b < 0) return {};
+  const Transform &X_WA = c.bodies[static_cast<std::size_t>(ends.a)].X_WB,
+                  &X_WB = c.bodies[static_cast<std::size_t>(ends.b)].X_WB;
+  const Vec3 anchor = c.xml.vec3(e, "anchor", Vec3::Zero());
+  if (e.name == "connect") {
+    c.xml.require(e, "anchor");
+    ends.X_AF = Transform::translation(anchor);
+    ends.X_BM = X_WB.inverse() * X_WA * ends.X_AF;
+  } else {
+    ends.X_BM = Transform::translation(anchor);
+    Transform X_AB = X_WA.inverse() * X_WB;
+    const std::vector<double> n = c.xml.numbers(e, "relpose", 7, 7);
+    const bool given = !n.empty() && (n[3] != 0 || n[4] != 0 || n[5] != 0 || n[6] != 0);
+    if (given)
+      X_AB = {normalized_or_identity(Quat(n[3], n[4], n[5], n[6])).toRotationMatrix(),
+              Vec3(n[0], n[1], n[2])};
+    ends.X_AF = X_AB * ends.X_BM;
+  }
+  ends.ok = true;
+  return ends;
+}
+
+/// A frame on the file's world, in ours.
+Transform on_link(const MjcfContext& c, int body, const Transform& X) {
+  return body == 0 ? c.build.options.pose * X : X;
+}
+
+void read_loop(MjcfContext& c, const XmlElement& e) {
+  const bool by_sites = e.has("site1") || e.has("site2");
+  const Ends ends = by_sites ? ends_by_sites(c, e) : ends_by_bodies(c, e);
+  if (!ends.ok) return;
+  const bool connect = e.name == "connect";
+  const MjcfBody &a = c.bodies[static_cast<std::size_t>(ends.a)],
+                 &b = c.bodies[static_cast<std::size_t>(ends.b)];
+  Joint joint{.name = e.has("name") ? e.get("name") : fmt::format("{}_{}_{}", e.name, a.name, b.name)};
+  joint.kind = connect ? JointKind::kSpherical : JointKind::kFixed;
+  joint.parent = a.link, joint.child = b.link;
+  joint.X_PF = by_sites ? ends.X_AF : on_link(c, ends.a, ends.X_AF);
+  joint.X_CM = by_sites ? ends.X_BM : on_link(c, ends.b, ends.X_BM);
+  const JointId id = c.build.add_loop(joint, c.where(e));
+  if (id && !c.xml.flag(e, "active", true)) c.build.out.open_loops.push_back(id);
+}
+
+void read_joint_equality(MjcfContext& c, const XmlElement& e) {
+  const int first = c.named(c.joint_by_name, e, "joint1", "joint");
+  const int second = e.has("joint2") ? c.named(c.joint_by_name, e, "joint2", "joint") : -1;
+  if (first < 0 || (e.has("joint2") && second < 0)) return;
+  const MjcfJoint& follower = c.joints[static_cast<std::size_t>(first)];
+  Coupling coupling{.name = e.get("name"), .follower = follower.id, .follower_start = follower.reference};
+  if (second >= 0) {
+    coupling.leader = c.joints[static_cast<std::size_t>(second)].id;
+    coupling.leader_start = c.joints[static_cast<std::size_t>(second)].reference;
+  }
+  const std::vector<double> n = c.xml.numbers(e, "polycoef", 1, 5);
+  for (std::size_t k = 0; k < n.size(); ++k) coupling.coefficients[k] = n[k];
+  c.build.out.couplings.push_back(coupling);
+  c.xml.report.unsupported("equality/joint", c.where(e),
+                           "joints coupled by <equality> are read but move freely",
+                           "couple them yourself from LoadedScene::couplings");
+}
+
+}  // namespace
+
+void read_equality(MjcfContext& c, const XmlElement& section) {
+  if (!c.flags.equality) return;
+  for (const XmlElement& child : section.children) {
+    const XmlElement e = c.defaults.resolved(c.xml, child, "equality", "");
+    if (e.name == "joint") read_joint_equality(c, e);
+    if (e.name == "connect" || e.name == "weld") read_loop(c, e);
+  }
+}
+
+void read_tendons(MjcfContext& c, const XmlElement& section) {
+  for (const XmlElement& child : section.children) {
+    if (child.name != "fixed") continue;
+    const XmlElement e = c.defaults.resolved(c.xml, child, "tendon", "");
+    FixedTendon tendon{.name = c.build.options.prefix + e.get("name")};
+    for (const XmlElement& j : child.children) {
+      const int joint = c.named(c.joint_by_name, j, "joint", "joint");
+      if (joint < 0) continue;
+      tendon.joints.push_back({c.joints[static_cast<std::size_t>(joint)].id, 0, c.xml.number(j, "coef", 1)});
+    }
+    if (is_limited(c, e, "limited", "range")) {
+      const std::vector<double> range = c.xml.numbers(e, "range", 2, 2);
+      if (!range.empty()) tendon.range = {range[0], range[1]};
+      c.xml.report.unsupported("fixed.range", c.where(e), "limits of tendons are read but not held",
+                               "limit the joints instead");
+    }
+    tendon.stiffness = c.xml.number(e, "stiffness", 0);
+    tendon.damping = c.xml.number(e, "damping", 0);
+    const std::vector<double> rest = c.xml.numbers(e, "springlength", 1, 2);
+    if (!rest.empty()) tendon.rest = rest[0];
+    if (tendon.stiffness != 0 || tendon.damping != 0) {
+      c.xml.report.unsupported("fixed.stiffness", c.where(e),
+                               "springs and dampers of tendons are read but do nothing");
+    }
+    if (e.has("name")) c.tendon_by_name[e.get("name")] = static_cast<int>(c.build.out.tendons.size());
+    c.build.out.tendons.push_back(std::move(tendon));
+  }
+}
+
+}  // namespace karakuri::io

@@ -1,0 +1,74 @@
+// Every robot of the external corpus loads, compiles and has finite dynamics.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "io/corpus.h"
+#include "karakuri/dynamics/centroidal.h"
+#include "karakuri/dynamics/rnea.h"
+#include "karakuri/dynamics/workspace.h"
+#include "karakuri/model/configuration.h"
+#include "karakuri/model/state.h"
+
+namespace karakuri::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> all_models() {
+  std::vector<std::string> files;
+  if (!fs::exists(corpus())) return {"none"};
+  for (const auto& entry : fs::recursive_directory_iterator(corpus())) {
+    const std::string ending = entry.path().extension().string();
+    if (ending == ".xml" || ending == ".urdf" || ending == ".sdf") {
+      files.push_back(fs::relative(entry.path(), corpus()).string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files.empty() ? std::vector<std::string>{"none"} : files;
+}
+
+class CorpusModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(CorpusModel, LoadsAndHasFiniteDynamics) {
+  KARAKURI_NEEDS_CORPUS(GetParam());
+  // a file of keyframes alone, to be included by others, says nothing on its own
+  const bool fragment = GetParam().find("keyframes.xml") != std::string::npos;
+  const auto begin = std::chrono::steady_clock::now();
+  Result<LoadedScene> loaded = load_scene(corpus() / GetParam(), uncached());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  RecordProperty("seconds", std::to_string(took.count()));
+  if (fragment) {
+    EXPECT_FALSE(loaded.ok());
+    return;
+  }
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  if (std::getenv("KARAKURI_VERBOSE")) {
+    printf("%s: %.3f s\n%s\n", GetParam().c_str(), took.count(), to_string(loaded->notes).c_str());
+  }
+  const Result<Model> model = compile(loaded->scene.mechanism, loaded->gravity);
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  EXPECT_GT(total_mass(*model), 0);
+  for (const Diagnostic& note : loaded->notes) {
+    EXPECT_THAT(note.where, testing::ContainsRegex("[^:]+:[0-9]+$")) << to_string(note);
+  }
+  State state(*model);
+  Workspace ws(*model);
+  Random random(1);
+  VecOut q = state.q_view();
+  random_configuration(*model, random, q);
+  Eigen::VectorXd a = Eigen::VectorXd::Zero(model->nv), tau(model->nv);
+  rnea(*model, state, a, {}, ws, tau);
+  EXPECT_TRUE(tau.allFinite());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CorpusModel, testing::ValuesIn(all_models()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace karakuri::test

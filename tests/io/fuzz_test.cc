@@ -1,0 +1,177 @@
+// Damaged files: every reader answers with a scene or with errors that name a place, and never crashes, hangs
+// or throws. KARAKURI_FUZZ=N tries N files of each kind; a failure prints the seed, and KARAKURI_FUZZ_SEED
+// repeats it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include "io/corpus.h"
+#include "karakuri/core/random.h"
+
+namespace karakuri::test {
+namespace {
+
+constexpr int kDefaultCount = 300;
+
+int number_from_environment(const char* name, int fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::atoi(text) : fallback;
+}
+
+const char* const kWords[] = {
+    "nan",      "inf",  "-1",    "0",      "1e308",   "1e-308",   "99999999999999999999",
+    "",         "-0",   "true",  "<body>", "</body>", "<joint/>", "<",
+    ">",        "\"",   "&amp;", "&#0;",   "<!--",    "]]>",      "a",
+    "mesh",     "free", "world", "1 2 3",  "0 0 0",   "0 0 0 0",  "../../x.stl",
+    "\xff\xfe", "\n"};
+
+/// One to eight changes: bytes turned, pieces cut, doubled or moved, words put in.
+std::string mutated(std::string text, Random& random) {
+  const int changes = 1 + random.below(8);
+  for (int i = 0; i < changes && !text.empty(); ++i) {
+    const auto at = static_cast<std::size_t>(random.below(static_cast<int>(text.size())));
+    const auto length =
+        std::min(text.size() - at, static_cast<std::size_t>(1 + random.below(random.below(4) ? 12 : 200)));
+    switch (random.below(7)) {
+      case 0: text[at] = static_cast<char>(random.below(256)); break;
+      case 1: text.erase(at, length); break;
+      case 2: text.insert(at, text.substr(at, length)); break;
+      case 3: text.insert(at, kWords[random.below(std::size(kWords))]); break;
+      case 4: text.replace(at, length, kWords[random.below(std::size(kWords))]); break;
+      case 5:
+        text.insert(static_cast<std::size_t>(random.below(static_cast<int>(text.size()))),
+                    text.substr(at, length));
+        break;
+      default:
+        if (random.below(10) == 0) text.resize(at);
+        break;
+    }
+  }
+  return text;
+}
+
+/// Where a number or a name stands, something else: keeps the XML whole, so that the deeper parts are
+/// reached.
+std::string with_other_values(std::string text, Random& random) {
+  const int changes = 1 + random.below(4);
+  for (int i = 0; i < changes; ++i) {
+    std::vector<std::size_t> quotes;
+    for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at + 1)) quotes.push_back(at);
+    if (quotes.size() < 4) return text;
+    const auto pair = 2 * static_cast<std::size_t>(random.below(static_cast<int>(quotes.size() / 2)));
+    const auto other = 2 * static_cast<std::size_t>(random.below(static_cast<int>(quotes.size() / 2)));
+    const auto value = [&](std::size_t k) {
+      return text.substr(quotes[k] + 1, quotes[k + 1] - quotes[k] - 1);
+    };
+    const std::string put = random.below(2) ? value(other) : std::string(kWords[random.below(10)]);
+    text.replace(quotes[pair] + 1, quotes[pair + 1] - quotes[pair] - 1, put);
+  }
+  return text;
+}
+
+template <class Value>
+void expect_answer(const Result<Value>& result) {
+  if (result.ok()) return;
+  ASSERT_FALSE(result.errors().empty());
+  for (const Diagnostic& e : result.errors()) {
+    EXPECT_THAT(e.where, testing::ContainsRegex(":[0-9]+$")) << to_string(e);
+    EXPECT_FALSE(e.what.empty());
+  }
+}
+
+void fuzz(const std::string& seed_text, int share, const std::function<void(const std::string&)>& read) {
+  read(seed_text);
+  const int count = std::max(1, number_from_environment("KARAKURI_FUZZ", kDefaultCount) / share);
+  const int first = number_from_environment("KARAKURI_FUZZ_SEED", 0);
+  for (int i = first; i < first + count; ++i) {
+    Random random(static_cast<std::uint64_t>(i));
+    const std::string text = i % 2 ? mutated(seed_text, random) : with_other_values(seed_text, random);
+    const char* keep = std::getenv("KARAKURI_FUZZ_KEEP");  // a file that outlives a crash
+    if (keep) std::ofstream(keep, std::ios::binary) << i << "\n" << text;
+    read(text);
+    if (testing::Test::HasFailure()) FAIL() << "KARAKURI_FUZZ_SEED=" << i << "\n" << text.substr(0, 4000);
+  }
+}
+
+const char* const kUrdf = R"(<?xml version="1.0"?>
+<robot name="r"><material name="red"><color rgba="1 0 0 1"/></material>
+<link name="base"><inertial><origin xyz="0 0 1" rpy="1 2 3"/><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<visual><geometry><box size="1 2 3"/></geometry><material name="red"/></visual><collision><geometry><cylinder radius="1" length="2"/></geometry></collision></link>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial><collision><geometry><sphere radius="1"/></geometry></collision></link>
+<link name="hand"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="j" type="revolute"><origin xyz="0 0 1"/><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="3" velocity="4"/><dynamics damping="1" friction="2"/></joint>
+<joint name="k" type="prismatic"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="3" velocity="4"/><mimic joint="j" multiplier="2" offset="1"/></joint>
+<transmission name="t"><type>x</type><joint name="j"/><actuator name="m"><mechanicalReduction>5</mechanicalReduction></actuator></transmission>
+<sensor name="s" update_rate="20"><parent link="arm"/><origin xyz="0 0 1"/></sensor><gazebo reference="arm"><mu1>0.3</mu1></gazebo></robot>)";
+
+const char* const kMjcf =
+    R"(<mujoco model="m"><compiler angle="radian" eulerseq="xyz" autolimits="true"/><option timestep="0.002" gravity="0 0 -9"><flag contact="enable"/></option>
+<default><geom density="900"/><default class="a"><joint axis="1 0 0" range="-1 1"/><position kp="3"/></default></default>
+<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1" face="0 2 1 0 1 3 0 3 2 1 2 4 1 4 3 2 3 4" scale="1 1 1"/><hfield name="h" nrow="2" ncol="3" size="1 1 1 1" elevation="0 1 2 3 4 5"/><material name="x" rgba="1 0 0 1"/></asset>
+<worldbody><geom name="floor" type="plane" size="0 0 1"/><geom type="hfield" hfield="h"/><frame pos="0 0 1"><body name="b" euler="0 0 1"><freejoint/><geom name="g" type="box" size=".1 .2 .3" friction="1 .1 .1" condim="4" material="x"/>
+<site name="s" pos="1 0 0"/><body name="c" pos="0 0 1" childclass="a"><joint name="j"/><joint name="k" axis="0 1 0" ref="0.3"/><geom name="n" type="mesh" mesh="m" contype="2"/>
+<body name="d" quat="1 0 0 1"><joint name="l" type="ball"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/></body></body></body></frame></worldbody>
+<contact><exclude body1="b" body2="d"/><pair geom1="floor" geom2="n" friction="1 1 .1 .1 .1"/></contact><equality><connect body1="d" body2="b" anchor="0 0 1"/><weld body1="c" body2="world"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/></equality>
+<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon><actuator><position name="p" joint="j" class="a" ctrlrange="-1 1"/><motor tendon="t" gear="2"/><general joint="k" gainprm="1" biasprm="0 -1 -1" biastype="affine"/></actuator>
+<sensor><gyro site="s"/><jointpos joint="j"/><framepos objtype="body" objname="c"/></sensor><keyframe><key name="home" qpos="0 0 1 1 0 0 0 0 0 1 0 0 0" ctrl="0 0 0"/></keyframe></mujoco>)";
+
+const char* const kSdf =
+    R"(<?xml version="1.0"?><sdf version="1.9"><model name="m"><link name="a"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
+<collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision></link><link name="b"><visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual></link>
+<frame name="f" attached_to="b"/><joint name="j" type="revolute"><parent>a</parent><child>f</child><axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint></model></sdf>)";
+
+const char* const kGltf =
+    R"({"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":1},"indices":0}]}],
+"buffers":[{"uri":"data:application/octet-stream;base64,AAABAAIAAAAAAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAAAAAACAPwAAAAA=","byteLength":44}],
+"bufferViews":[{"buffer":0,"byteOffset":0,"byteLength":6,"target":34963},{"buffer":0,"byteOffset":8,"byteLength":36,"target":34962}],
+"accessors":[{"bufferView":0,"byteOffset":0,"componentType":5123,"count":3,"type":"SCALAR","max":[2],"min":[0]},{"bufferView":1,"byteOffset":0,"componentType":5126,"count":3,"type":"VEC3","max":[1.0,1.0,0.0],"min":[0.0,0.0,0.0]}]})";
+
+TEST(Fuzz, Urdf) {
+  fuzz(kUrdf, 1, [](const std::string& text) { expect_answer(load_urdf(text, "f.urdf", uncached())); });
+}
+TEST(Fuzz, Mjcf) {
+  fuzz(kMjcf, 1, [](const std::string& text) { expect_answer(load_mjcf(text, "f.xml", uncached())); });
+}
+TEST(Fuzz, Sdf) {  // libsdformat takes 0.05 s for each
+  fuzz(kSdf, 20, [](const std::string& text) { expect_answer(load_sdf(text, "f.sdf", uncached())); });
+}
+
+void read_as(const char* name, const std::string& text) {
+  const Result<MeshData> mesh = read_mesh(std::span(text.data(), text.size()), name);
+  expect_answer(mesh);
+  if (mesh.ok() && mesh->vertices.size() < 1000)
+    expect_answer(ShapeCache().shape(*mesh, MeshCollision::kHull));
+}
+
+TEST(Fuzz, Obj) {
+  fuzz(
+      "mtllib x.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nusemtl a\nf 1 2 3\nf 1//1 2//1 4//1\nf -1 "
+      "-2 -3 -4\n",
+      1, [](const std::string& text) { read_as("f.obj", text); });
+}
+TEST(Fuzz, StlText) {
+  fuzz(
+      "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 "
+      "0\nendloop\nendfacet\nendsolid a\n",
+      1, [](const std::string& text) { read_as("f.stl", text); });
+}
+TEST(Fuzz, StlBinary) {
+  std::string seed(84 + 2 * 50, '\0');
+  seed[80] = 2;
+  for (std::size_t i = 84; i < seed.size(); ++i) seed[i] = static_cast<char>(i * 37 % 64);
+  fuzz(seed, 1, [](const std::string& text) { read_as("f.stl", text); });
+}
+TEST(Fuzz, Gltf) {
+  fuzz(kGltf, 1, [](const std::string& text) { read_as("f.gltf", text); });
+}
+TEST(Fuzz, Collada) {
+  fuzz(
+      R"(<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit name="u" meter="1"/><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g"><mesh><source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 0 2 0 0 0 3</float_array><technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source><vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>)",
+      1, [](const std::string& text) { read_as("f.dae", text); });
+}
+
+}  // namespace
+}  // namespace karakuri::test
