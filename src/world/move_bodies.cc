@@ -84,7 +84,7 @@ void move_tree(World::Impl& w, int t, double h) {
     const Vec3 fall = Mat3(root.R_PF).transpose() * (0.5 * h * w.model.gravity);
     for (int k = 0; k < 3; ++k) w.move[first + k] -= fall[k];  // (3)
   }
-  const Vec3 spin(w.state.v.data() + first + 3 * (root.dofs == 6));
+  const Vec3 spin = root.alone ? Vec3(w.state.v.data() + first + 3) : Vec3::Zero();
   const bool turns = root.alone && w.trees[t].responds() && tumbles(w, root, spin);
   Vec3 L;
   if (turns) {

@@ -24,8 +24,8 @@ bool is_fast(const World::Impl& w, int collider, double h) {
   const double way = w.reach[collider] - 0.5 * w.settings.contact_margin;
   if (way > kThick * c.inner_radius) return true;
   // impulses may have made it faster than it was
-  const Vec3 v(w.state.v.data() + w.model.bodies[w.model.trees[tree].first].first_v);
-  return w.model.bodies[c.body].alone && h * v.norm() > kThick * c.inner_radius;
+  const Body& body = w.model.bodies[c.body];
+  return body.alone && h * Vec3(w.state.v.data() + body.first_v).norm() > kThick * c.inner_radius;
 }
 
 Transform pose_of(const Workspace& ws, const BodyShape& c) {
