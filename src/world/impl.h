@@ -76,7 +76,6 @@ struct Persistent {
 /// Trees that act on each other in this step, with their blocks of rows.
 struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
-  std::int32_t first_tree = 0, tree_count = 0;    // in `island_trees`
   std::int32_t rows = 0;
   solver::Report report;
   bool refused = false;  // by the method that was asked for
@@ -97,8 +96,7 @@ struct Slot {
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;
   std::vector<int> level;       // by subsystem, see find_levels()
   std::vector<double> q_above;  // by row
-  std::vector<std::int32_t> queue;
-  bool corrected = false;  // any island of this thread has a position correction in this step
+  bool corrected = false;       // any island of this thread has a position correction in this step
   std::vector<std::int32_t> side_of, touched_trees;  // see assemble.cc
   struct Pick {
     std::int32_t block, rows;
@@ -172,7 +170,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> island_at;     // by tree
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
-  std::vector<std::int32_t> island_blocks, island_trees;
+  std::vector<std::int32_t> island_blocks;
   std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
   std::vector<std::uint8_t> drive_is_row;             // by dof
   bool is_shifted = false;                            // any position is corrected in this step

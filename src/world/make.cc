@@ -160,8 +160,7 @@ void exclude_neighbours(World::Impl& w) {
   }
 }
 
-/// Links fixed to the world by a joint: their joints' children never touch the shapes of the same link of the
-/// world.
+/// Of what a snapshot must fit: bodies, shapes, limits.
 std::uint64_t hash_scene(const World::Impl& w) {
   Hash hash;
   for (const Body& b : w.model.bodies) {

@@ -65,7 +65,7 @@ TEST(SimBenchmark, ElasticBallsKeepTheirEnergy) {
                    Transform::translation({0.5 * (i % 7), 0.5 * (i / 7), 5}), steel);
   World world = make_world(std::move(scene), {.dt = 1e-3}, kDown);
   const double start = world.energies().total();
-  double sum = 0, lowest = 10;
+  double sum = 0, lowest = 0;
   for (int k = 0; k < 20000; ++k) {
     world.step();
     const double error = world.energies().total() - start;
@@ -74,9 +74,7 @@ TEST(SimBenchmark, ElasticBallsKeepTheirEnergy) {
   }
   RecordProperty("mean_squared_error", std::to_string(sum / 20000));
   EXPECT_LE(sum / 20000, 1e-6);
-  // it did bounce, near the ground
-  EXPECT_LT(lowest, 5);
-  EXPECT_GT(world.contacts().size() + 1, 0u);
+  EXPECT_LT(lowest, -4.85) << "it did come down: q is counted from where it started, 4.9 m above the ground";
 }
 
 TEST(SimBenchmark, InelasticBallsDoNotPenetrateSlow) {
