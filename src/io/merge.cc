@@ -111,6 +111,37 @@ class Merger {
     append(into_.open_loops, part_.open_loops, [&](JointId& id) { id = joints_[id]; });
     into_.notes.insert(into_.notes.end(), part_.notes.begin(), part_.notes.end());
     for (const Keyframe& key : part_.keyframes) add_keyframe(key, static_cast<std::size_t>(first_actuator));
+    add_script();
+  }
+
+  void add_script() {
+    Script& to = into_.script;
+    const Script& from = part_.script;
+    const int first_trajectory = static_cast<int>(to.trajectories.size());
+    append(to.trajectories, from.trajectories, [](Trajectory&) {});
+    append(to.controllers, from.controllers, [&](Controller& c) {
+      c.joint = joints_[c.joint];
+      if (c.trajectory >= 0) c.trajectory += first_trajectory;
+    });
+    append(to.events, from.events, [&](TimedEvent& e) { move(e.action); });
+    append(to.breakables, from.breakables, [&](Breakable& b) { b.joint = joints_[b.joint]; });
+    append(to.behaviours, from.behaviours, [](Behaviour&) {});
+    append(to.plots, from.plots, [](Plot&) {});
+    append(to.ui, from.ui, [&](UiElement& e) {
+      if (auto* button = std::get_if<Button>(&e)) {
+        for (Action& a : button->actions) move(a);
+      }
+    });
+    if (!to.view) to.view = from.view;
+    if (!to.look) to.look = from.look;
+  }
+
+  void move(Action& action) {
+    if (auto* force = std::get_if<ForceAction>(&action)) force->link = links_[force->link];
+    if (auto* attach = std::get_if<AttachAction>(&action)) {
+      attach->joint.parent = links_[attach->joint.parent];
+      attach->joint.child = links_[attach->joint.child];
+    }
   }
 
   void add_keyframe(const Keyframe& from, std::size_t first_actuator) {

@@ -1,4 +1,4 @@
-// Reading robots and worlds from URDF, MJCF and SDF.
+// Reading robots and worlds from native scenes (docs/scenes.md), URDF, MJCF and SDF.
 //
 // What a file asks for and we do not do is listed in LoadedScene::notes, once per feature, with file and
 // line: a warning where it changes what happens, a note where it only changes what is seen.
@@ -33,9 +33,10 @@ struct LoadOptions {
   std::filesystem::path cache_folder;  // empty: the user's
 };
 
-enum class SceneFormat { kUrdf, kMjcf, kSdf };
+enum class SceneFormat { kUrdf, kMjcf, kSdf, kNative };
 
-/// Which format a text is in, from its root element; nothing in it is checked.
+/// Which format a text is in, from its root element, or from the ending .yaml or .yml of its name; nothing in
+/// it is checked.
 Result<SceneFormat> scene_format(std::string_view text, const std::filesystem::path& path);
 
 /// Reads a file in whichever format it is.
@@ -48,5 +49,12 @@ Result<LoadedScene> load_mjcf(std::string_view text, const std::filesystem::path
                               const LoadOptions& options = {});
 Result<LoadedScene> load_sdf(std::string_view text, const std::filesystem::path& path,
                              const LoadOptions& options = {});
+Result<LoadedScene> load_native(std::string_view text, const std::filesystem::path& path,
+                                const LoadOptions& options = {});
+
+/// What may stand in a native scene, as a JSON schema and as a page for people. Both and the reader itself
+/// are made from one table.
+std::string scene_schema_json();
+std::string scene_reference_markdown();
 
 }  // namespace karakuri

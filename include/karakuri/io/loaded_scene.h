@@ -11,6 +11,7 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/io/mesh_file.h"
+#include "karakuri/io/script.h"
 #include "karakuri/world/scene.h"
 #include "karakuri/world/settings.h"
 #include "karakuri/world/world.h"
@@ -22,11 +23,11 @@ struct Visual {
   std::string name;  // may be empty
   LinkId link;
   Transform X_LV;
-  Shape shape;                                         // where `mesh` is null
-  std::shared_ptr<const MeshData> mesh;                // scaled already [m]
-  std::array<float, 4> color{0.7F, 0.7F, 0.7F, 1.0F};  // red, green, blue, opacity
-  bool color_given = false;                            // else the colours of the mesh's own parts count
-  bool shown = true;                                   // false: there for collision, hidden by default
+  Shape shape;                           // where `mesh` is null
+  std::shared_ptr<const MeshData> mesh;  // scaled already [m]
+  Color color{0.7F, 0.7F, 0.7F, 1.0F};
+  bool color_given = false;  // else the colours of the mesh's own parts count
+  bool shown = true;         // false: there for collision, hidden by default
 };
 
 /// A named place on a link.
@@ -161,6 +162,7 @@ struct LoadedScene {
   std::vector<Coupling> couplings;
   std::vector<FixedTendon> tendons;
   std::vector<JointId> open_loops;  // joints that close loops, but not at the start
+  Script script;                    // of native scenes
   std::vector<Diagnostic> notes;    // what was understood otherwise than meant; once per feature
 
   /// nullptr where there is no such name.

@@ -14,10 +14,12 @@
 
 namespace karakuri {
 
+using Color = std::array<float, 4>;  // red, green, blue, opacity; 0 to 1
+
 /// Faces [first, first + count) have one colour.
 struct MeshPart {
   int first = 0, count = 0;
-  std::array<float, 4> color{0.7F, 0.7F, 0.7F, 1.0F};
+  Color color{0.7F, 0.7F, 0.7F, 1.0F};
   bool color_given = false;
 };
 

@@ -13,8 +13,6 @@ namespace karakuri::io {
 namespace {
 
 using Mat4 = Eigen::Matrix<double, 4, 4>;
-using Color = std::array<float, 4>;
-
 constexpr std::size_t kMostNodes = 100'000;  // nodes may name each other any number of times
 constexpr int kDeepest = 60;
 

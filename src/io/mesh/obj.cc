@@ -51,8 +51,6 @@ bool to_number(std::string_view word, T& value) {
   return problem == std::errc() && end == word.data() + word.size();
 }
 
-using Color = std::array<float, 4>;
-
 std::map<std::string, Color, std::less<>> read_materials(std::string_view text) {
   std::map<std::string, Color, std::less<>> materials;
   Color* at = nullptr;

@@ -17,8 +17,6 @@ namespace io {
 
 namespace {
 
-using Color = std::array<float, 4>;
-
 struct KindOfJoint {
   const char* name;
   JointKind kind;
