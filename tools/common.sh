@@ -90,13 +90,15 @@ configure() {
   printf '%s\n' "$key" >"$dir/configured-with"
 }
 
+# build PRESET [TARGET]: everything, or what TARGET needs.
 build() {
   local preset=$1
+  shift
   [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
   ensure_packages
   configure "$preset"
   [[ ! -t 2 ]] || local -x CLICOLOR_FORCE=1  # ninja keeps the compilers' colours through the pipe
-  NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$preset" 2>&1 |
+  NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$preset" "$@" 2>&1 |
     sed -u '/^ninja: Entering directory/d' | show_progress "$preset" ||
     fail 1 "the $preset build failed"
 }

@@ -3,32 +3,73 @@
 #include <cstdio>
 #include <exception>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "commands.h"
+#include "common.h"
+#include "karakuri/core/near_names.h"
 #include "version.h"
 
 namespace {
 
-constexpr int kBadUsage = 2;
+using namespace karakuri::cli;
+
+/// A word in the place of the command that is none: said better than by the parser.
+bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  for (const std::string& name : names) {
+    if (name == argv[1]) return false;
+  }
+  say(fmt::format("there is no command '{}'; {} See karakuri --help", argv[1],
+                  karakuri::suggestion(argv[1], names)));
+  return true;
+}
 
 int run(int argc, char** argv) {
+  int code = kSuccess;
   CLI::App app("karakuri - physics of articulated bodies", "karakuri");
-  app.set_version_flag("--version", karakuri::cli::version_text(), "Version, compiler, flags, kind of build");
+  app.set_version_flag("--version", version_text(), "Version, compiler, flags, kind of build");
+  app.get_formatter()->column_width(34);
+  app.footer(
+      "karakuri COMMAND --help tells more about one command. Exit code: 0 success, 1 a result that\n"
+      "failed, 2 bad usage or bad input.");
+  add_run(app, code);
+  add_check(app, code);
+  add_info(app, code);
+  add_convert(app, code);
+  add_list(app, code);
+  add_schema(app, code);
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return kBadUsage;
+  }
+  if (is_unknown_command(app, argc, argv)) return kBadUsage;
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // help, version
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadUsage;
+    const auto chosen = app.get_subcommands();
+    say(fmt::format("{}. See karakuri {}--help", error.what(),
+                    chosen.empty() ? "" : chosen[0]->get_name() + " "));
+    return kBadUsage;
   }
-  return 0;
+  return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    if (std::fflush(stdout) == 0) return code;
+    karakuri::cli::say("the output could not be written");
+    return code == 0 ? karakuri::cli::kFailed : code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "karakuri: %s\n", error.what());
-    return 1;
+    karakuri::cli::say(error.what());
+    return karakuri::cli::kFailed;
   }
 }

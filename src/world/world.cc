@@ -177,6 +177,12 @@ bool World::set_state(std::span<const double> q, std::span<const double> v) {
   return true;
 }
 
+bool World::set_time(double time) {
+  if (!std::isfinite(time)) return false;
+  impl_->state.time = time;
+  return true;
+}
+
 bool World::teleport(LinkId link, const Transform& X_WL) {
   Impl& w = *impl_;
   const int tree = w.tree_of_link(link);
@@ -414,7 +420,8 @@ JointLoad World::load(JointId id) const {
   return out;
 }
 
-std::optional<World::Hit> World::ray_cast(const Vec3& origin, const Vec3& direction, double limit) const {
+std::optional<World::Hit> World::ray_cast(const Vec3& origin, const Vec3& direction, double limit,
+                                          LinkId ignored) const {
   const Impl& w = *impl_;
   if (!origin.allFinite() || !direction.allFinite() || direction.isZero(0) || !(limit >= 0))
     return std::nullopt;
@@ -422,6 +429,7 @@ std::optional<World::Hit> World::ray_cast(const Vec3& origin, const Vec3& direct
   std::optional<Hit> best;
   for (std::size_t i = 0; i < w.colliders.size(); ++i) {
     const world_detail::BodyShape& c = w.colliders[i];
+    if (ignored && w.collider_infos[i].link == ignored) continue;
     const Transform X = Transform{Mat3(w.view.pose[c.body].R), Vec3(w.view.pose[c.body].p)} * c.X_BS;
     const auto hit = karakuri::ray_cast(*c.shape, X, origin, direction, best ? best->hit.t : limit);
     if (hit && (!best || hit->t < best->hit.t))

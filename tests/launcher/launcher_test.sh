@@ -27,7 +27,13 @@ expect 0 '^Usage: ./karakuri test' "$karakuri" test --help
 expect 0 '^Usage: ./karakuri bench' "$karakuri" bench --help
 expect 0 '^Benchmarks:' "$karakuri" bench --help
 expect 2 'Commands:' "$karakuri"
-expect 2 "no command 'tset'; there are: test, bench" "$karakuri" tset
+for command in run list check info convert schema; do
+  expect 0 "^  $command  " "$karakuri" --help
+  expect 0 "karakuri $command" "$karakuri" "$command" --help
+done
+expect 2 "no command 'tset'; there are: run list check info convert schema test bench" "$karakuri" tset
+expect 2 'there is no such file' "$karakuri" run no_such_scene
+expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
 expect 2 'needs the name' "$karakuri" bench --json out.json
 
@@ -47,5 +53,7 @@ ln -s "$karakuri" 'my link' && ln -s "$project" 'the project'
 expect 0 '^karakuri ' './my link' --version
 expect 0 '^karakuri ' './the project/karakuri' --version
 expect 0 '^Benchmarks:' './my link' bench --help
+echo '<robot name="a"><link name="b"/></robot>' >'a robot.urdf'  # paths are those of the caller
+expect 0 'a robot.urdf: good' './my link' check 'a robot.urdf'
 
 ((failures == 0)) || exit 1

@@ -77,6 +77,10 @@ class World {
   const Vec3& gravity() const;
   void set_gravity(const Vec3& gravity);
   std::span<const ColliderInfo> colliders() const;
+  /// Changes values of the scene while it runs: masses, limits, springs, materials, sizes of shapes. What is
+  /// joined to what, and the number of shapes, must stay. Empty when taken, else what is wrong, and nothing
+  /// changes. model() is another one afterwards; scene_hash() may be.
+  std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
 
   // ---- where it is; spans are good until the next step
   double time() const;
@@ -95,6 +99,8 @@ class World {
   /// Moves the tree of a link that hangs on a free joint, so that the link comes to X_WL; contacts start
   /// anew.
   bool teleport(LinkId link, const Transform& X_WL);
+  /// The clock alone. It must be finite.
+  bool set_time(double time);
   /// Of a link that is alone in its tree.
   bool set_velocity(LinkId link, const Motion& velocity);
 
@@ -138,7 +144,9 @@ class World {
     int collider = -1;
     RayHit hit;
   };
-  std::optional<Hit> ray_cast(const Vec3& origin, const Vec3& direction, double limit) const;
+  /// The shapes of the link `ignored` let the ray pass.
+  std::optional<Hit> ray_cast(const Vec3& origin, const Vec3& direction, double limit,
+                              LinkId ignored = {}) const;
   /// What an inertial unit at a point of a link feels, in the link's axes: angular velocity, and acceleration
   /// without gravity.
   struct InertialReading {

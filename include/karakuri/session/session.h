@@ -1,0 +1,111 @@
+// A scene that runs: its world, with actuators, controllers, timed events and sensors, and one vocabulary of
+// names (docs/scenes.md) for everything that can be read or set. Command line, server and Python stand on it.
+//
+// Same scene, same calls, same seed: the same bits. No step allocates after the first few, unless an event
+// changes the structure or something goes wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "karakuri/io/loaded_scene.h"
+#include "karakuri/world/world.h"
+
+namespace karakuri {
+
+struct SessionOptions {
+  std::uint64_t seed = 0;  // of the world's random numbers, from which sensors take their noise
+  std::string keyframe;    // to start at: its name, or its number from 0; empty: the scene's initial state
+};
+
+/// A number of a session, found once by name and then read or set without a look-up. What it names may be
+/// gone later (a joint that was cut): it then reads as not-a-number.
+struct Signal {
+  Subject subject = Subject::kTime;
+  std::uint8_t property = 0;     // of the subject; known to src/session alone
+  std::int32_t component = 0;    // dof, or number of the sensor's reading
+  std::uint32_t index = 0;       // of the link's or joint's id; or of the actuator, sensor, slider
+  std::uint32_t generation = 0;  // of the link's or joint's id
+};
+
+/// All that a session's future depends on, beside its scene. A value.
+struct SessionSnapshot {
+  Snapshot world;
+  WorldSettings settings;
+  Vec3 gravity = kEarthGravity;
+  std::vector<double> own;  // controls, sliders, drives, readings, when events are due
+};
+
+class Session {
+ public:
+  /// Or all that is wrong with the scene. Actuators, sensors and keyframes without a name are given one.
+  static Result<Session> make(LoadedScene scene, const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// `count` steps of world().settings().dt. Each: events that are due, trajectories, hooks, actuators, the
+  /// world's step, sensors that are due.
+  void step(int count = 1);
+  double time() const { return world().time(); }
+  /// Back to the start, or to a keyframe. Values that were set stay, but for controls. Errors: no such
+  /// keyframe, and nothing changes.
+  std::vector<Diagnostic> reset(std::string_view keyframe = {});
+
+  /// What the scene was made from; its script, sensors and names are those of the session.
+  const LoadedScene& scene() const;
+  /// To read from, and for what has no name. Drives and efforts of joints that the session drives (actuators,
+  /// controllers, keys) are set by it whenever one of these changes.
+  World& world();
+  const World& world() const;
+
+  // ---- reading and setting by name
+  /// Unknown names come with those that are near.
+  Result<Signal> find(std::string_view signal) const;
+  /// Not-a-number where it is gone.
+  double read(const Signal& signal) const;
+  Result<double> get(std::string_view signal) const;
+  /// Empty when done, else why not, and nothing changes.
+  std::vector<Diagnostic> set(std::string_view key, const Value& value);
+  /// The value as a user writes it: "0.5", "0 0 -1.6" or "0,0,-1.6", "on", "newton".
+  std::vector<Diagnostic> set_text(std::string_view key, std::string_view text);
+
+  /// By index of scene().actuators; cut to the actuator's range when used.
+  std::span<const double> controls() const;
+  bool set_control(int actuator, double control);
+  /// Numbers of a sensor, by index of scene().sensors: docs/scenes.md tells which. Empty: none.
+  std::span<const double> reading(int sensor) const;
+
+  // ---- acting
+  /// Does what a timed event or a button asks for.
+  std::vector<Diagnostic> perform(const Action& action);
+  /// Called in each step before actuators are applied. Returns a number for remove_hook().
+  int add_hook(std::function<void(Session&)> hook);
+  void remove_hook(int hook);
+  /// What events of the script could not do, since the last clear_problems(); at most 100.
+  std::span<const Diagnostic> problems() const;
+  void clear_problems();
+
+  // ---- snapshots
+  SessionSnapshot snapshot() const;
+  /// Errors when it is of another scene or damaged; nothing changes then.
+  std::vector<Diagnostic> restore(const SessionSnapshot& snapshot);
+  /// Of the world's state; equal for equal bits.
+  std::uint64_t hash() const { return world().hash(); }
+
+  struct Impl;
+
+ private:
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A Value from text: numbers separated by spaces or commas, else the word itself.
+Value value_from_text(std::string_view text);
+
+}  // namespace karakuri

@@ -1,0 +1,106 @@
+// karakuri check: all that is wrong with files, or strange.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "common.h"
+#include "karakuri/session/session.h"
+
+namespace karakuri::cli {
+
+namespace {
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool strict = false, json = false;
+  std::vector<std::string> package_paths;
+};
+
+struct Finding {
+  std::string file;
+  bool ok = false;
+  std::vector<Diagnostic> diagnostics;
+  std::string summary;
+};
+
+std::string summary_of(const Session& session) {
+  const Model& model = session.world().model();
+  return fmt::format("{}, {}, {}", count(static_cast<long long>(model.links.size()) - 1, "link"),
+                     count(model.nv, "dof"),
+                     count(static_cast<long long>(session.world().colliders().size()), "shape"));
+}
+
+Finding check_file(const std::string& file, const CheckOptions& options) {
+  Finding out{.file = file};
+  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
+  Result<LoadedScene> scene = load(file, load_options);
+  if (!scene.ok()) {
+    out.diagnostics = scene.errors();
+    return out;
+  }
+  out.diagnostics = scene->notes;
+  Result<Session> session = Session::make(std::move(*scene));
+  if (session.ok()) {
+    out.ok = true;
+    out.summary = summary_of(*session);
+  } else {
+    out.diagnostics.insert(out.diagnostics.end(), session.errors().begin(), session.errors().end());
+  }
+  return out;
+}
+
+std::string counts_of(const std::vector<Diagnostic>& diagnostics) {
+  int by_severity[3] = {};
+  for (const Diagnostic& d : diagnostics) ++by_severity[static_cast<int>(d.severity)];
+  std::string text;
+  static constexpr const char* kNames[] = {"note", "warning", "error"};
+  for (int i = 2; i >= 0; --i) {
+    if (by_severity[i] > 0) text += (text.empty() ? "" : ", ") + count(by_severity[i], kNames[i]);
+  }
+  return text;
+}
+
+void print(const Finding& finding) {
+  say(finding.diagnostics);
+  std::string rest = finding.ok ? " (" + finding.summary : "";
+  const std::string counts = counts_of(finding.diagnostics);
+  if (!counts.empty()) rest += finding.ok ? "; " + counts : ": " + counts;
+  fmt::print("{}: {}{}{}\n", finding.file, finding.ok ? "good" : "not usable", rest, finding.ok ? ")" : "");
+}
+
+int check(const CheckOptions& options) {
+  bool all_good = true;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const std::string& file : options.files) {
+    const Finding finding = check_file(file, options);
+    all_good = all_good && finding.ok;
+    if (!options.json) {
+      print(finding);
+      continue;
+    }
+    json.push_back(
+        {{"file", finding.file}, {"ok", finding.ok}, {"diagnostics", to_json(finding.diagnostics)}});
+  }
+  if (options.json) print_json(json);
+  return all_good ? kSuccess : kBadUsage;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& code) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* sub = app.add_subcommand("check", "Tell all that is wrong with scene files, or strange");
+  sub->add_option("FILE", options->files, "Native scene, URDF, MJCF or SDF, or a bundled scene's name")
+      ->required();
+  sub->add_flag("--strict", options->strict, "What is not supported is an error too");
+  sub->add_option("--package-path", options->package_paths,
+                  "Folder in which package://NAME is looked for; repeatable")
+      ->expected(1)
+      ->take_all();
+  sub->add_flag("--json", options->json, "Print JSON");
+  sub->footer("Exit code: 0 all can be used, 2 one has an error.");
+  sub->callback([options, &code] { code = check(*options); });
+}
+
+}  // namespace karakuri::cli

@@ -1,0 +1,45 @@
+// What the commands share: exit codes, messages, finding scenes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "karakuri/io/load.h"
+
+namespace karakuri::cli {
+
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailed = 1;    // a result that failed
+inline constexpr int kBadUsage = 2;  // bad usage or bad input
+
+/// "karakuri: TEXT" on stderr.
+void say(std::string_view text);
+/// One line each, on stderr.
+void say(const std::vector<Diagnostic>& diagnostics);
+/// A whole document on stdout.
+void print_json(const nlohmann::ordered_json& json);
+nlohmann::ordered_json to_json(const std::vector<Diagnostic>& diagnostics);
+
+/// A scene that comes with the program.
+struct BundledScene {
+  std::string name;  // of the file without .scene.yaml
+  std::filesystem::path file;
+  std::string description;  // of the file, may be empty
+};
+/// By name; empty where their folder is not found.
+std::vector<BundledScene> bundled_scenes();
+
+/// The file of a scene: a path, or the bare name of a bundled one. Unknown ones come with those that are
+/// near.
+Result<std::filesystem::path> find_scene(const std::string& scene);
+/// The same, and reads it.
+Result<LoadedScene> load(const std::string& scene, const LoadOptions& options);
+
+/// "1 link", "2 links".
+std::string count(long long n, std::string_view thing);
+
+}  // namespace karakuri::cli

@@ -1,0 +1,310 @@
+// karakuri run: steps a scene, as fast as it goes or in real time, and tells how it went.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "common.h"
+#include "karakuri/session/recorder.h"
+#include "karakuri/session/session.h"
+#include "karakuri/session/statistics.h"
+#include "status_line.h"
+
+namespace karakuri::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr double kDefaultTime = 10;  // [s]
+
+struct RunOptions {
+  std::string scene;
+  std::optional<double> time, dt;
+  std::string solver, contact, integrator, keyframe, record;
+  std::optional<int> threads;
+  int record_every = 1;
+  std::uint64_t seed = 0;
+  bool headless = false, stats = false, strict = false;
+  std::vector<std::string> sets, package_paths;
+};
+
+// ---- Ctrl-C: the first asks for an end, the second one ends.
+
+volatile sig_atomic_t interrupted = 0;
+
+void catch_interrupts() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+// ---- making the session
+
+using Errors = std::vector<Diagnostic>;
+
+template <class T>
+void take(Errors& errors, const Result<T>& found, T& into) {
+  if (found.ok()) {
+    into = *found;
+  } else {
+    errors.insert(errors.end(), found.errors().begin(), found.errors().end());
+  }
+}
+
+/// Options that replace what the file says.
+Errors override_settings(const RunOptions& options, WorldSettings& settings) {
+  Errors errors;
+  if (options.dt) settings.dt = *options.dt;
+  if (options.threads) settings.threads = *options.threads;
+  if (!options.solver.empty()) take(errors, solver::method_from_name(options.solver), settings.solver);
+  if (!options.contact.empty()) take(errors, contact_model_from_name(options.contact), settings.contact);
+  if (!options.integrator.empty())
+    take(errors, integrator_from_name(options.integrator), settings.integrator);
+  if (errors.empty()) errors = find_flaws(settings);
+  return errors;
+}
+
+Errors apply_sets(const RunOptions& options, Session& session) {
+  Errors errors;
+  for (const std::string& text : options.sets) {
+    const auto equals = text.find('=');
+    if (equals == text.npos || equals == 0) {
+      errors.push_back(
+          {Severity::kError, "--set " + text, "it has no key and value", "write --set KEY=VALUE"});
+      continue;
+    }
+    for (Diagnostic& d : session.set_text(text.substr(0, equals), text.substr(equals + 1))) {
+      d.where = "--set " + text;
+      errors.push_back(std::move(d));
+    }
+  }
+  return errors;
+}
+
+Result<Session> make_session(const RunOptions& options) {
+  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
+  Result<LoadedScene> scene = load(options.scene, load_options);
+  if (!scene.ok()) return scene.errors();
+  say(scene->notes);
+  if (Errors errors = override_settings(options, scene->settings); !errors.empty()) return errors;
+  Result<Session> session =
+      Session::make(std::move(*scene), {.seed = options.seed, .keyframe = options.keyframe});
+  if (!session.ok()) return session.errors();
+  if (Errors errors = apply_sets(options, *session); !errors.empty()) return errors;
+  return session;
+}
+
+// ---- running
+
+struct Run {
+  const RunOptions& options;
+  Session& session;
+  std::optional<Recorder>& recorder;
+  double end = kDefaultTime;  // [s] of the scene's time
+  RunStatistics statistics;
+  double wall_seconds = 0;
+  bool failed = false;
+
+  bool finished() const {
+    return interrupted || failed || session.time() >= end - 1e-6 * session.world().settings().dt;
+  }
+
+  void fail(const Errors& errors) {
+    if (errors.empty()) return;
+    say(errors);
+    failed = true;
+  }
+
+  void step(StatusLine& status) {
+    session.step();
+    const std::size_t quarantined = statistics.quarantined.size();
+    statistics.add(session);
+    for (std::size_t i = quarantined; i < statistics.quarantined.size(); ++i) {
+      status.clear();
+      say(fmt::format("{:.6g} s: the state of '{}' became non-finite; it is frozen, the rest goes on",
+                      session.time(), statistics.quarantined[i]));
+    }
+    if (!session.problems().empty()) {
+      status.clear();
+      say({session.problems().begin(), session.problems().end()});
+      session.clear_problems();
+    }
+    if (recorder && statistics.steps % options.record_every == 0) fail(recorder->record(session));
+  }
+};
+
+void run_headless(Run& run) {
+  StatusLine status;
+  const auto start = Clock::now();
+  const double first = run.session.time();
+  while (!run.finished()) {
+    run.step(status);
+    if (!status.due()) continue;
+    const double wall = seconds_since(start), done = run.session.time() - first, all = run.end - first;
+    status.show(fmt::format("{}  {:.2f} of {:.6g} s  {:.0f} steps/s  {} left", bar(done / all), done, all,
+                            static_cast<double>(run.statistics.steps) / wall,
+                            clock_time(wall * (all - done) / done)));
+  }
+}
+
+/// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s. The live
+/// page will be started here.
+void run_live(Run& run) {
+  StatusLine status;
+  auto origin = Clock::now();  // when the scene's time was 0, had it never been late
+  const double first = run.session.time();
+  const auto start = origin;
+  while (!run.finished()) {
+    run.step(status);
+    const double ahead = run.session.time() - first - seconds_since(origin);
+    if (ahead < -0.1)
+      origin += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(-ahead - 0.1));
+    if (status.due()) {
+      const World& world = run.session.world();
+      status.show(
+          fmt::format("{:8.2f} s  {:5.2f} x real time  {:4} contacts  residual {:.0e} m/s  energy {:.6g} J",
+                      run.session.time(), (run.session.time() - first) / seconds_since(start),
+                      world.report().contacts, world.report().residual, world.energies().total()));
+    }
+    // waking up costs some 50 us: sleep in slices of a millisecond at least
+    if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(ahead));
+  }
+}
+
+// ---- telling
+
+nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
+  const RunStatistics& s = run.statistics;
+  const WorldSettings& settings = run.session.world().settings();
+  const double simulated = static_cast<double>(s.steps) * settings.dt;
+  return {{"scene", run.options.scene},
+          {"steps", s.steps},
+          {"dt", settings.dt},
+          {"time", run.session.time()},
+          {"wall_seconds", run.wall_seconds},
+          {"steps_per_second", run.wall_seconds > 0 ? static_cast<double>(s.steps) / run.wall_seconds : 0.0},
+          {"real_time_factor", run.wall_seconds > 0 ? simulated / run.wall_seconds : 0.0},
+          {"load_seconds", load_seconds},
+          {"contacts_mean", s.contacts_mean()},
+          {"contacts_max", s.contacts_max},
+          {"residual_max", s.residual_max},
+          {"penetration_max", s.penetration_max},
+          {"energy_first", s.energy_first},
+          {"energy_last", s.energy_last},
+          {"threads", settings.threads},
+          {"quarantined", s.quarantined},
+          {"interrupted", interrupted != 0},
+          {"state_hash", fmt::format("{:016x}", run.session.hash())}};
+}
+
+void print_summary(const Run& run) {
+  const RunStatistics& s = run.statistics;
+  const double wall = run.wall_seconds;
+  fmt::print("{}: {:.6g} s in {:.3g} s of wall time ({}, {:.0f} steps/s){}\n", run.options.scene,
+             run.session.time(), wall, count(s.steps, "step"),
+             wall > 0 ? static_cast<double>(s.steps) / wall : 0.0, interrupted ? ", interrupted" : "");
+  fmt::print("contacts: {:.1f} mean, {} most, penetration up to {:.2g} mm\n", s.contacts_mean(),
+             s.contacts_max, 1e3 * s.penetration_max);
+  fmt::print("energy: {:.6g} J at the start, {:.6g} J at the end\n", s.energy_first, s.energy_last);
+  fmt::print("residual: up to {:.1e} m/s; state hash {:016x}\n", s.residual_max, run.session.hash());
+  if (run.recorder)
+    fmt::print("recorded: {}, {} in {}\n", count(run.recorder->rows(), "row"),
+               count(static_cast<long long>(run.recorder->columns().size()), "column"), run.options.record);
+}
+
+// ---- the command
+
+/// Without a terminal nobody could end it.
+double end_time(const RunOptions& options, const Session& session) {
+  if (options.time) return session.time() + *options.time;
+  const bool endless = !options.headless && isatty(STDERR_FILENO) == 1;
+  return endless ? std::numeric_limits<double>::infinity() : session.time() + kDefaultTime;
+}
+
+int run(const RunOptions& options) {
+  const auto start = Clock::now();
+  Result<Session> session = make_session(options);
+  if (!session.ok()) {
+    say(session.errors());
+    return kBadUsage;
+  }
+  const double load_seconds = seconds_since(start);
+  std::optional<Recorder> recorder;
+  if (!options.record.empty()) {
+    Result<Recorder> opened = Recorder::open(options.record, *session);
+    if (!opened.ok()) {
+      say(opened.errors());
+      return kBadUsage;
+    }
+    recorder = std::move(*opened);
+  }
+  Run run{options, *session, recorder, end_time(options, *session)};
+  catch_interrupts();
+  run.statistics.begin(*session);
+  if (recorder) run.fail(recorder->record(*session));
+  const auto first = Clock::now();
+  options.headless ? run_headless(run) : run_live(run);
+  run.wall_seconds = seconds_since(first);
+  run.statistics.end(*session);
+  if (recorder) run.fail(recorder->close());
+  options.stats ? print_json(stats_json(run, load_seconds)) : print_summary(run);
+  for (const std::string& name : run.statistics.quarantined) say(fmt::format("'{}' became non-finite", name));
+  return run.failed || !run.statistics.quarantined.empty() ? kFailed : kSuccess;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& code) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* sub = app.add_subcommand("run", "Run a scene");
+  sub->add_option("SCENE", o->scene,
+                  "Native scene, URDF, MJCF or SDF, or a bundled scene's name (karakuri list)")
+      ->required();
+  sub->add_option("--time", o->time,
+                  "Seconds to simulate (10; on a terminal without --headless: until Ctrl-C)")
+      ->check(CLI::Range(0.0, 1e9));
+  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time");
+  sub->add_flag("--stats", o->stats, "Print the summary as JSON");
+  sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs");
+  sub->add_option("--record-every", o->record_every, "Write every Nth step only")->check(CLI::PositiveNumber);
+  sub->add_option("--keyframe", o->keyframe, "Start at this keyframe of the scene (name or number)");
+  sub->add_option(
+         "--set", o->sets,
+         "KEY=VALUE: set anything that has a name, as settings.dt=0.002 or\njoint.elbow.target=1; repeatable")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("--seed", o->seed, "Of the sensors' noise (0)");
+  sub->add_option("--dt", o->dt, "Step in seconds, instead of the scene's");
+  sub->add_option("--solver", o->solver,
+                  "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke");
+  sub->add_option("--contact", o->contact, "cone, pyramid, penalty");
+  sub->add_option("--integrator", o->integrator, "semi-implicit, symplectic, rk4, explicit");
+  sub->add_option("--threads", o->threads, "Threads to use (1); the result is the same for any number");
+  sub->add_flag("--strict", o->strict, "What is not supported in the file is an error");
+  sub->add_option("--package-path", o->package_paths,
+                  "Folder in which package://NAME is looked for; repeatable")
+      ->expected(1)
+      ->take_all();
+  sub->footer(
+      "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
+      "for\n"
+      "every joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
+      "Exit code: 0 done, 1 a state became non-finite or the record could not be written, 2 bad input.");
+  sub->callback([o, &code] { code = run(*o); });
+}
+
+}  // namespace karakuri::cli

@@ -1,0 +1,102 @@
+// What drives the joints. Several drives of one dof are springs and dampers side by side:
+//   K = sum K_i,  D = sum D_i,  K q_target = sum K_i q_i,  D v_target = sum D_i v_i                     (1)
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "session/impl.h"
+
+namespace karakuri {
+
+using namespace session_detail;
+
+namespace {
+
+double mean(double weight_a, double a, double weight_b, double b) {
+  if (weight_b == 0) return a;
+  if (weight_a == 0 || std::isinf(weight_b)) return b;
+  if (std::isinf(weight_a)) return a;
+  return (weight_a * a + weight_b * b) / (weight_a + weight_b);
+}
+
+bool is_drive(const Drive& d) { return d.stiffness != 0 || d.damping != 0; }
+
+/// (1). Their limits add up, as forces do.
+void add(Drive& to, const Drive& other) {
+  if (!is_drive(other)) return;
+  if (!is_drive(to)) {
+    to = other;
+    return;
+  }
+  to.q_target = mean(to.stiffness, to.q_target, other.stiffness, other.q_target);
+  to.v_target = mean(to.damping, to.v_target, other.damping, other.v_target);
+  to.stiffness += other.stiffness;
+  to.damping += other.damping;
+  to.limit += other.limit;
+}
+
+}  // namespace
+
+int Session::Impl::driven_index(JointId joint) {
+  for (std::size_t i = 0; i < state.driven.size(); ++i) {
+    if (state.driven[i].joint == joint) return static_cast<int>(i);
+  }
+  state.driven.push_back({.joint = joint});
+  return static_cast<int>(state.driven.size()) - 1;
+}
+
+void Session::Impl::take_controllers() {
+  for (const Controller& c : scene.script.controllers) {
+    const int driven = driven_index(c.joint);
+    state.driven[static_cast<std::size_t>(driven)].drives[static_cast<std::size_t>(c.dof)] = {
+        c.stiffness, c.damping, c.target, c.target_velocity, c.limit};
+    if (c.trajectory >= 0) followers.push_back({c.trajectory, c.column, driven, c.dof});
+  }
+  for (std::size_t a = 0; a < scene.actuators.size(); ++a) {
+    const std::vector<Transmission>& transmissions = scene.actuators[a].transmissions;
+    for (std::size_t t = 0; t < transmissions.size(); ++t) {
+      drivetrains.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(t),
+                             driven_index(transmissions[t].joint), transmissions[t].dof});
+    }
+  }
+  std::sort(drivetrains.begin(), drivetrains.end(), [](const Drivetrain& a, const Drivetrain& b) {
+    return std::tie(a.driven, a.actuator, a.transmission) < std::tie(b.driven, b.actuator, b.transmission);
+  });
+}
+
+void Session::Impl::follow_trajectories() {
+  // Drives are implicit: what they aim at is where the joint shall be at the end of the step.
+  const double at = world.time() + world.settings().dt;
+  for (const Follower& f : followers) {
+    const TrajectoryPoint point = sample(scene.script.trajectories[static_cast<std::size_t>(f.trajectory)],
+                                         static_cast<std::size_t>(f.column), at);
+    Drive& drive = state.driven[static_cast<std::size_t>(f.driven)].drives[static_cast<std::size_t>(f.dof)];
+    drive.q_target = point.position;
+    drive.v_target = point.velocity;
+    drives_changed = true;
+  }
+}
+
+void Session::Impl::apply_drives() {
+  auto next = drivetrains.begin();  // in the order of `driven`
+  for (std::size_t i = 0; i < state.driven.size(); ++i) {
+    const DrivenJoint& joint = state.driven[i];
+    std::array<Drive, kMaxJointDofs> drives = joint.drives;
+    std::array<double, kMaxJointDofs> efforts = joint.efforts;
+    for (; next != drivetrains.end() && next->driven == static_cast<std::int32_t>(i); ++next) {
+      const Drivetrain& d = *next;
+      const auto a = static_cast<std::size_t>(d.actuator), dof = static_cast<std::size_t>(d.dof);
+      const ActuatorOutput out =
+          actuator_output(scene.actuators[a], state.controls[a], static_cast<std::size_t>(d.transmission));
+      add(drives[dof], out.drive);
+      efforts[dof] += out.effort;
+    }
+    const std::size_t dofs = world.v(joint.joint).size();
+    for (std::size_t dof = 0; dof < dofs; ++dof)
+      world.set_drive(joint.joint, drives[dof], static_cast<int>(dof));
+    world.set_effort(joint.joint, std::span<const double>(efforts.data(), dofs));
+  }
+  drives_changed = false;
+}
+
+}  // namespace karakuri

@@ -1,0 +1,71 @@
+// Timed events and what they do.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "session/impl.h"
+
+namespace karakuri {
+
+using namespace session_detail;
+
+namespace {
+
+constexpr std::size_t kMostProblems = 100;
+
+/// Times are sums of steps: a thousandth of a step decides what is due.
+bool is_due(double due, double now, double dt) { return due <= now + 1e-3 * dt; }
+
+}  // namespace
+
+void Session::Impl::tell(std::vector<Diagnostic> found) {
+  for (Diagnostic& d : found) {
+    if (problems.size() >= kMostProblems) return;
+    if (d.where.empty()) d.where = fmt::format("{} at {:.6g} s", scene.name, world.time());
+    problems.push_back(std::move(d));
+  }
+}
+
+void Session::Impl::fire_events(Session& self) {
+  const double now = world.time(), dt = world.settings().dt;
+  for (std::size_t i = 0; i < state.next_event.size(); ++i) {
+    if (!is_due(state.next_event[i], now, dt)) continue;
+    const TimedEvent& event = scene.script.events[i];
+    tell(self.perform(event.action));
+    state.next_event[i] =
+        event.period > 0 ? state.next_event[i] + event.period : std::numeric_limits<double>::infinity();
+  }
+}
+
+void Session::Impl::push() {
+  const double now = world.time(), dt = world.settings().dt;
+  for (const ActiveForce& f : state.forces)
+    world.add_force(f.action.link, f.action.force, f.action.point, f.action.moment);
+  std::erase_if(state.forces, [&](const ActiveForce& f) { return is_due(f.until, now + dt, dt); });
+}
+
+std::vector<Diagnostic> Session::perform(const Action& action) {
+  Impl& s = *impl_;
+  struct Performer {
+    Session& self;
+    Impl& s;
+    std::vector<Diagnostic> operator()(const ForceAction& force) {
+      s.state.forces.push_back({force, s.world.time() + force.duration});
+      return {};
+    }
+    std::vector<Diagnostic> operator()(const AttachAction& attach) {
+      return {{Severity::kError, "",
+               fmt::format("joint '{}' cannot be made while the scene runs", attach.joint.name), ""}};
+    }
+    std::vector<Diagnostic> operator()(const DetachAction& detach) {
+      const JointId joint = s.world.scene().mechanism.find_joint(detach.joint);
+      if (s.world.set_loop_closed(joint, false)) return {};
+      return {{Severity::kError, "",
+               fmt::format("joint '{}' cannot be cut while the scene runs", detach.joint), ""}};
+    }
+    std::vector<Diagnostic> operator()(const SetAction& set) { return self.set(set.key, set.value); }
+  };
+  return std::visit(Performer{*this, s}, action);
+}
+
+}  // namespace karakuri

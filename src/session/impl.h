@@ -1,0 +1,110 @@
+// The inside of a session.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "karakuri/session/session.h"
+
+namespace karakuri {
+
+namespace session_detail {
+
+/// What drives the dofs of one joint beside actuators: controllers, keys.
+struct DrivenJoint {
+  JointId joint;
+  std::array<Drive, kMaxJointDofs> drives{};
+  std::array<double, kMaxJointDofs> efforts{};
+};
+
+/// A transmission of an actuator, and where the joint stands in `driven`.
+struct Drivetrain {
+  std::int32_t actuator = 0, transmission = 0, driven = 0, dof = 0;
+};
+
+/// A controller that follows a column of a trajectory.
+struct Follower {
+  std::int32_t trajectory = 0, column = 0, driven = 0, dof = 0;
+};
+
+struct ActiveForce {
+  ForceAction action;
+  double until = 0;  // [s]
+};
+
+/// Where the numbers of a sensor stand in `readings`. One that has noise or a rate of its own is sampled in
+/// the step; any other is measured when it is read.
+struct SensorSlot {
+  std::int32_t first = 0, size = 0;
+  bool sampled = false;
+};
+
+/// What changes while a session runs, beside the world. Saved in snapshots.
+struct SessionState {
+  std::vector<double> controls;  // by actuator
+  std::vector<double> sliders;   // by element of the page; 0 where it is no slider
+  std::vector<DrivenJoint> driven;
+  std::vector<double> readings;     // of all sensors
+  std::vector<double> next_sample;  // by sensor [s]
+  std::vector<double> next_event;   // by timed event [s]; infinite: never again
+  std::vector<ActiveForce> forces;  // that go on
+};
+
+}  // namespace session_detail
+
+struct Session::Impl {
+  Impl(LoadedScene loaded, World made, const SessionOptions& options);
+
+  LoadedScene scene;
+  World world;
+  SessionOptions options;
+  mutable session_detail::SessionState state;
+  std::vector<session_detail::Drivetrain> drivetrains;
+  std::vector<session_detail::Follower> followers;
+  std::vector<session_detail::SensorSlot> sensors;
+  std::vector<std::function<void(Session&)>> hooks;
+  std::vector<Diagnostic> problems;
+  bool drives_changed = true;
+
+  // session.cc
+  void start(const Keyframe* keyframe);
+  const Keyframe* find_keyframe(std::string_view name) const;
+  // drives.cc
+  int driven_index(JointId joint);
+  void take_controllers();
+  void follow_trajectories();
+  void apply_drives();
+  // events.cc
+  void fire_events(Session& self);
+  void push();
+  void tell(std::vector<Diagnostic> found);
+  // names.cc
+  std::optional<Signal> resolve(const Reference& reference) const;
+  double read_drive(JointId joint, std::uint8_t property, int dof) const;
+  std::vector<Diagnostic> set_setting(int index, std::string_view key, const Value& value);
+  std::vector<Diagnostic> set_coordinates(const Signal& s, std::string_view key,
+                                          std::span<const double> numbers);
+  std::vector<Diagnostic> set_drive(const Signal& s, std::string_view key, double number);
+  std::vector<Diagnostic> set_mass(LinkId link, std::string_view key, double mass);
+  std::vector<Diagnostic> set_slider(Session& self, std::size_t index, double number);
+  // sensors.cc
+  void measure(int sensor, std::span<double> out) const;
+  void sample_sensors();
+};
+
+namespace session_detail {
+
+/// How many numbers a sensor gives; 0: it cannot be read.
+int sensor_size(const LoadedScene& scene, const Sensor& sensor);
+/// The force of an actuator at the world's present state, cut to its range.
+double actuator_force(const World& world, const Actuator& actuator, double control);
+struct Stroke {
+  double length = 0, rate = 0;
+};
+Stroke stroke_of(const World& world, const Actuator& actuator);
+
+}  // namespace session_detail
+
+}  // namespace karakuri
