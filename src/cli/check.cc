@@ -13,8 +13,8 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::string> files;
-  bool strict = false, json = false;
-  std::vector<std::string> package_paths;
+  bool json = false;
+  LoadOptions load;
 };
 
 struct Finding {
@@ -33,8 +33,7 @@ std::string summary_of(const Session& session) {
 
 Finding check_file(const std::string& file, const CheckOptions& options) {
   Finding out{.file = file};
-  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
-  Result<LoadedScene> scene = load(file, load_options);
+  Result<LoadedScene> scene = load(file, options.load);
   if (!scene.ok()) {
     out.diagnostics = scene.errors();
     return out;
@@ -91,13 +90,8 @@ int check(const CheckOptions& options) {
 void add_check(CLI::App& app, int& code) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* sub = app.add_subcommand("check", "Tell all that is wrong with scene files, or strange");
-  sub->add_option("FILE", options->files, "Native scene, URDF, MJCF or SDF, or a bundled scene's name")
-      ->required();
-  sub->add_flag("--strict", options->strict, "What is not supported is an error too");
-  sub->add_option("--package-path", options->package_paths,
-                  "Folder in which package://NAME is looked for; repeatable")
-      ->expected(1)
-      ->take_all();
+  add_scene(*sub, options->files, "FILE");
+  add_load_options(*sub, options->load);
   sub->add_flag("--json", options->json, "Print JSON");
   sub->footer("Exit code: 0 all can be used, 2 one has an error.");
   sub->callback([options, &code] { code = check(*options); });

@@ -37,6 +37,14 @@ nlohmann::ordered_json to_json(const std::vector<Diagnostic>& diagnostics) {
   return all;
 }
 
+void add_load_options(CLI::App& sub, LoadOptions& options) {
+  sub.add_flag("--strict", options.strict, "What a file asks for and is not supported is an error");
+  sub.add_option("--package-path", options.package_paths,
+                 "Look for package://NAME in this folder; repeatable")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+}
+
 std::string count(long long n, std::string_view thing) {
   return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s");
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json_fwd.hpp>
 
 #include "karakuri/io/load.h"
@@ -38,6 +39,15 @@ std::vector<BundledScene> bundled_scenes();
 Result<std::filesystem::path> find_scene(const std::string& scene);
 /// The same, and reads it.
 Result<LoadedScene> load(const std::string& scene, const LoadOptions& options);
+
+/// The argument that names a scene, and the options with which it is loaded.
+template <class Names>
+void add_scene(CLI::App& sub, Names& into, const char* label) {
+  sub.add_option(label, into, "Native scene, URDF, MJCF or SDF; or a bundled scene's name, see karakuri list")
+      ->required()
+      ->type_name("");
+}
+void add_load_options(CLI::App& sub, LoadOptions& options);
 
 /// "1 link", "2 links".
 std::string count(long long n, std::string_view thing);

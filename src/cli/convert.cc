@@ -12,8 +12,7 @@ namespace {
 
 struct ConvertOptions {
   std::string in, out;
-  bool strict = false;
-  std::vector<std::string> package_paths;
+  LoadOptions load;
 };
 
 bool is_native(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
@@ -24,8 +23,7 @@ int convert(const ConvertOptions& options) {
           "let the name end in .scene.yaml"}});
     return kBadUsage;
   }
-  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
-  const Result<LoadedScene> scene = load(options.in, load_options);
+  const Result<LoadedScene> scene = load(options.in, options.load);
   if (!scene.ok()) {
     say(scene.errors());
     return kBadUsage;
@@ -41,14 +39,11 @@ int convert(const ConvertOptions& options) {
 void add_convert(CLI::App& app, int& code) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* sub = app.add_subcommand("convert", "Write any scene as a native one");
-  sub->add_option("IN", options->in, "Native scene, URDF, MJCF or SDF, or a bundled scene's name")
-      ->required();
-  sub->add_option("OUT", options->out, "The native scene to write, NAME.scene.yaml")->required();
-  sub->add_flag("--strict", options->strict, "What is not supported is an error");
-  sub->add_option("--package-path", options->package_paths,
-                  "Folder in which package://NAME is looked for; repeatable")
-      ->expected(1)
-      ->take_all();
+  add_scene(*sub, options->in, "IN");
+  sub->add_option("OUT", options->out, "The native scene to write, NAME.scene.yaml")
+      ->required()
+      ->type_name("");
+  add_load_options(*sub, options->load);
   sub->footer(
       "Meshes, terrain and trajectories go into a folder beside OUT. The world that OUT makes has the same\n"
       "state hash as that of IN.");

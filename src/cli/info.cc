@@ -21,8 +21,8 @@ constexpr std::size_t kMostLines = 200;  // of the tree
 
 struct InfoOptions {
   std::string file;
-  bool json = false, strict = false;
-  std::vector<std::string> package_paths;
+  bool json = false;
+  LoadOptions load;
 };
 
 // ---- words
@@ -263,8 +263,7 @@ void print_as_json(const Session& session, const std::string& file) {
 }
 
 int info(const InfoOptions& options) {
-  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
-  Result<LoadedScene> scene = load(options.file, load_options);
+  Result<LoadedScene> scene = load(options.file, options.load);
   if (!scene.ok()) {
     say(scene.errors());
     return kBadUsage;
@@ -284,14 +283,9 @@ int info(const InfoOptions& options) {
 void add_info(CLI::App& app, int& code) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* sub = app.add_subcommand("info", "Show what is in a scene: tree, dofs, masses, shapes, loops");
-  sub->add_option("FILE", options->file, "Native scene, URDF, MJCF or SDF, or a bundled scene's name")
-      ->required();
+  add_scene(*sub, options->file, "FILE");
   sub->add_flag("--json", options->json, "Print JSON, with every link and joint");
-  sub->add_flag("--strict", options->strict, "What is not supported is an error");
-  sub->add_option("--package-path", options->package_paths,
-                  "Folder in which package://NAME is looked for; repeatable")
-      ->expected(1)
-      ->take_all();
+  add_load_options(*sub, options->load);
   sub->callback([options, &code] { code = info(*options); });
 }
 

@@ -32,15 +32,19 @@ int run(int argc, char** argv) {
   int code = kSuccess;
   CLI::App app("karakuri - physics of articulated bodies", "karakuri");
   app.set_version_flag("--version", version_text(), "Version, compiler, flags, kind of build");
-  app.get_formatter()->column_width(34);
+  app.get_formatter()->column_width(28);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->label("REQUIRED", "");
   app.footer(
       "karakuri COMMAND --help tells more about one command. Exit code: 0 success, 1 a result that\n"
       "failed, 2 bad usage or bad input.");
   add_run(app, code);
+  add_list(app, code);
   add_check(app, code);
   add_info(app, code);
   add_convert(app, code);
-  add_list(app, code);
   add_schema(app, code);
   if (argc < 2) {
     fmt::print(stderr, "{}", app.help());

@@ -37,8 +37,9 @@ struct RunOptions {
   std::optional<int> threads;
   int record_every = 1;
   std::uint64_t seed = 0;
-  bool headless = false, stats = false, strict = false;
-  std::vector<std::string> sets, package_paths;
+  bool headless = false, stats = false;
+  std::vector<std::string> sets;
+  LoadOptions load;
 };
 
 // ---- Ctrl-C: the first asks for an end, the second one ends.
@@ -96,8 +97,7 @@ Errors apply_sets(const RunOptions& options, Session& session) {
 }
 
 Result<Session> make_session(const RunOptions& options) {
-  LoadOptions load_options{.strict = options.strict, .package_paths = options.package_paths};
-  Result<LoadedScene> scene = load(options.scene, load_options);
+  Result<LoadedScene> scene = load(options.scene, options.load);
   if (!scene.ok()) return scene.errors();
   say(scene->notes);
   if (Errors errors = override_settings(options, scene->settings); !errors.empty()) return errors;
@@ -271,38 +271,39 @@ int run(const RunOptions& options) {
 void add_run(CLI::App& app, int& code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* sub = app.add_subcommand("run", "Run a scene");
-  sub->add_option("SCENE", o->scene,
-                  "Native scene, URDF, MJCF or SDF, or a bundled scene's name (karakuri list)")
-      ->required();
+  add_scene(*sub, o->scene, "SCENE");
   sub->add_option("--time", o->time,
-                  "Seconds to simulate (10; on a terminal without --headless: until Ctrl-C)")
-      ->check(CLI::Range(0.0, 1e9));
+                  "Simulate so many seconds (10; on a terminal without --headless: until Ctrl-C)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9).description(""));
   sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time");
   sub->add_flag("--stats", o->stats, "Print the summary as JSON");
-  sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs");
-  sub->add_option("--record-every", o->record_every, "Write every Nth step only")->check(CLI::PositiveNumber);
-  sub->add_option("--keyframe", o->keyframe, "Start at this keyframe of the scene (name or number)");
-  sub->add_option(
-         "--set", o->sets,
-         "KEY=VALUE: set anything that has a name, as settings.dt=0.002 or\njoint.elbow.target=1; repeatable")
-      ->expected(1)
-      ->take_all();
-  sub->add_option("--seed", o->seed, "Of the sensors' noise (0)");
-  sub->add_option("--dt", o->dt, "Step in seconds, instead of the scene's");
+  sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs")
+      ->type_name("FILE");
+  sub->add_option("--record-every", o->record_every, "Write every Nth step only")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  sub->add_option("--keyframe", o->keyframe, "Start at a keyframe of the scene, by name or number")
+      ->type_name("NAME");
+  sub->add_option("--set", o->sets,
+                  "Set what has a name, as settings.dt=0.002 or joint.elbow.target=1; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  sub->add_option("--seed", o->seed, "Of the sensors' noise (0)")->type_name("N");
+  sub->add_option("--dt", o->dt, "Time step, instead of the scene's")->type_name("SECONDS");
   sub->add_option("--solver", o->solver,
-                  "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke");
-  sub->add_option("--contact", o->contact, "cone, pyramid, penalty");
-  sub->add_option("--integrator", o->integrator, "semi-implicit, symplectic, rk4, explicit");
-  sub->add_option("--threads", o->threads, "Threads to use (1); the result is the same for any number");
-  sub->add_flag("--strict", o->strict, "What is not supported in the file is an error");
-  sub->add_option("--package-path", o->package_paths,
-                  "Folder in which package://NAME is looked for; repeatable")
-      ->expected(1)
-      ->take_all();
+                  "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke")
+      ->type_name("NAME");
+  sub->add_option("--contact", o->contact, "cone, pyramid, penalty")->type_name("NAME");
+  sub->add_option("--integrator", o->integrator, "semi-implicit, symplectic, rk4, explicit")
+      ->type_name("NAME");
+  sub->add_option("--threads", o->threads, "Threads to use (1); the result has the same bits for any number")
+      ->type_name("N");
+  add_load_options(*sub, o->load);
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
-      "for\n"
-      "every joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
+      "for every\n"
+      "joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
       "Exit code: 0 done, 1 a state became non-finite or the record could not be written, 2 bad input.");
   sub->callback([o, &code] { code = run(*o); });
 }

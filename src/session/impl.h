@@ -83,11 +83,12 @@ struct Session::Impl {
   // names.cc
   std::optional<Signal> resolve(const Reference& reference) const;
   double read_drive(JointId joint, std::uint8_t property, int dof) const;
-  std::vector<Diagnostic> set_setting(int index, std::string_view key, const Value& value);
   std::vector<Diagnostic> set_coordinates(const Signal& s, std::string_view key,
                                           std::span<const double> numbers);
   std::vector<Diagnostic> set_drive(const Signal& s, std::string_view key, double number);
-  std::vector<Diagnostic> set_mass(LinkId link, std::string_view key, double mass);
+  std::vector<Diagnostic> set_joint(const Signal& s, std::string_view key, const Value& value);
+  std::vector<Diagnostic> set_link(const Signal& s, std::string_view key, const Value& value);
+  std::vector<Diagnostic> set_gravity(std::string_view key, const Value& value);
   std::vector<Diagnostic> set_slider(Session& self, std::size_t index, double number);
   // sensors.cc
   void measure(int sensor, std::span<double> out) const;
@@ -96,6 +97,8 @@ struct Session::Impl {
 
 namespace session_detail {
 
+/// w, x, y, z; of the two that mean the rotation the one with w >= 0.
+std::array<double, 4> unit_quaternion(const Mat3& R);
 /// How many numbers a sensor gives; 0: it cannot be read.
 int sensor_size(const LoadedScene& scene, const Sensor& sensor);
 /// The force of an actuator at the world's present state, cut to its range.

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "session/impl.h"
-#include "session/settings_table.h"
 
 namespace karakuri {
 
@@ -20,23 +19,16 @@ constexpr double kGone = std::numeric_limits<double>::quiet_NaN();
 
 enum LinkProperty : std::uint8_t {
   kPx,
-  kPy,
-  kPz,
+  kPz = 2,
   kQw,
-  kQx,
-  kQy,
-  kQz,
+  kQz = 6,
   kVx,
-  kVy,
-  kVz,
+  kVz = 9,
   kWx,
-  kWy,
-  kWz,
+  kWz = 12,
   kFx,
-  kFy,
-  kFz,
-  kMass,
-  kAwake
+  kFz = 15,
+  kKinematic
 };
 enum JointProperty : std::uint8_t {
   kQ,
@@ -48,73 +40,30 @@ enum JointProperty : std::uint8_t {
   kDamping,
   kLimit,
   kEffort,
-  kLower,
-  kUpper,
-  kSpring,
-  kRest,
-  kViscous,
-  kDryFriction,
-  kArmature,
   kClosed
 };
 enum EnergyProperty : std::uint8_t { kKinetic, kPotential, kTotal };
-enum StepProperty : std::uint8_t {
-  kContacts,
-  kResidual,
-  kPenetration,
-  kIslands,
-  kRows,
-  kSweeps,
-  kNewton,
-  kWall
-};
+enum StepProperty : std::uint8_t { kContacts, kIslands, kRows, kSweeps, kResidual, kPenetration };
 
-struct Named {
-  Subject subject;
-  const char* name;
-  std::uint8_t property;
-};
-constexpr Named kProperties[] = {
-    {Subject::kLink, "px", kPx},
-    {Subject::kLink, "py", kPy},
-    {Subject::kLink, "pz", kPz},
-    {Subject::kLink, "qw", kQw},
-    {Subject::kLink, "qx", kQx},
-    {Subject::kLink, "qy", kQy},
-    {Subject::kLink, "qz", kQz},
-    {Subject::kLink, "vx", kVx},
-    {Subject::kLink, "vy", kVy},
-    {Subject::kLink, "vz", kVz},
-    {Subject::kLink, "wx", kWx},
-    {Subject::kLink, "wy", kWy},
-    {Subject::kLink, "wz", kWz},
-    {Subject::kLink, "fx", kFx},
-    {Subject::kLink, "fy", kFy},
-    {Subject::kLink, "fz", kFz},
-    {Subject::kLink, "mass", kMass},
-    {Subject::kLink, "awake", kAwake},
-    {Subject::kJoint, "q", kQ},
-    {Subject::kJoint, "v", kV},
-    {Subject::kJoint, "tau", kTau},
-    {Subject::kJoint, "target", kTarget},
-    {Subject::kJoint, "target_velocity", kTargetVelocity},
-    {Subject::kJoint, "stiffness", kStiffness},
-    {Subject::kJoint, "damping", kDamping},
-    {Subject::kJoint, "limit", kLimit},
-    {Subject::kJoint, "effort", kEffort},
-    {Subject::kJoint, "closed", kClosed},
-    {Subject::kEnergy, "kinetic", kKinetic},
-    {Subject::kEnergy, "potential", kPotential},
-    {Subject::kEnergy, "total", kTotal},
-    {Subject::kStep, "contacts", kContacts},
-    {Subject::kStep, "residual", kResidual},
-    {Subject::kStep, "penetration", kPenetration},
-    {Subject::kStep, "islands", kIslands},
-    {Subject::kStep, "rows", kRows},
-    {Subject::kStep, "sweeps", kSweeps},
-    {Subject::kStep, "newton", kNewton},
-    {Subject::kStep, "wall", kWall},
-};
+/// In the order of the enumerations above.
+constexpr std::array<std::string_view, 17> kLinkProperties = {"px", "py", "pz", "qw", "qx",       "qy",
+                                                              "qz", "vx", "vy", "vz", "wx",       "wy",
+                                                              "wz", "fx", "fy", "fz", "kinematic"};
+constexpr std::array<std::string_view, 10> kJointProperties = {
+    "q", "v", "tau", "target", "target_velocity", "stiffness", "damping", "limit", "effort", "closed"};
+constexpr std::array<std::string_view, 3> kEnergyProperties = {"kinetic", "potential", "total"};
+constexpr std::array<std::string_view, 6> kStepProperties = {"contacts", "islands",  "rows",
+                                                             "sweeps",   "residual", "penetration"};
+
+std::span<const std::string_view> properties_of(Subject subject) {
+  switch (subject) {
+    case Subject::kLink: return kLinkProperties;
+    case Subject::kJoint: return kJointProperties;
+    case Subject::kEnergy: return kEnergyProperties;
+    case Subject::kStep: return kStepProperties;
+    default: return {};
+  }
+}
 
 Diagnostic refused(std::string_view key, std::string what, std::string remedy = "") {
   return {Severity::kError, std::string(key), std::move(what), std::move(remedy)};
@@ -155,24 +104,21 @@ std::optional<Signal> Session::Impl::resolve(const Reference& r) const {
     case Subject::kSensor: index = index_by_name(scene.sensors, r.name); break;
     case Subject::kActuator: index = index_by_name(scene.actuators, r.name); break;
     case Subject::kUi: index = slider_by_name(scene.script.ui, r.name); break;
-    case Subject::kSetting: index = find_setting(r.property); break;
-    case Subject::kTime:
-    case Subject::kGravity: return out;
     case Subject::kBehaviour: return std::nullopt;  // belongs to whoever runs the behaviours
+    case Subject::kTime:
+    case Subject::kGravity:
+    case Subject::kSetting:
     case Subject::kEnergy:
     case Subject::kStep: break;
   }
   if (index < 0) return std::nullopt;
   if (index > 0) out.index = static_cast<std::uint32_t>(index);
-  const bool has_properties = r.subject == Subject::kLink || r.subject == Subject::kJoint ||
-                              r.subject == Subject::kEnergy || r.subject == Subject::kStep;
-  if (!has_properties) return out;
-  for (const Named& known : kProperties) {
-    if (known.subject != r.subject || r.property != known.name) continue;
-    out.property = known.property;
-    return out;
-  }
-  return std::nullopt;
+  const std::span<const std::string_view> known = properties_of(r.subject);
+  if (known.empty()) return out;
+  const auto found = std::find(known.begin(), known.end(), r.property);
+  if (found == known.end()) return std::nullopt;
+  out.property = static_cast<std::uint8_t>(found - known.begin());
+  return out;
 }
 
 Result<Signal> Session::find(std::string_view signal) const {
@@ -189,16 +135,11 @@ namespace {
 double read_link(const World& world, LinkId id, std::uint8_t property) {
   if (!world.model().find(id)) return kGone;
   if (property <= kPz) return world.pose(id).p[property];
-  if (property <= kQz) {
-    const Quat r(world.pose(id).R);
-    const double q[] = {r.w(), r.x(), r.y(), r.z()};
-    return q[property - kQw];
-  }
+  if (property <= kQz) return unit_quaternion(world.pose(id).R)[static_cast<std::size_t>(property - kQw)];
   if (property <= kVz) return world.velocity(id).linear[property - kVx];
   if (property <= kWz) return world.velocity(id).angular[property - kWx];
   if (property <= kFz) return world.contact_force(id).force[property - kFx];
-  if (property == kMass) return world.scene().mechanism.link(id).inertia.mass;
-  return world.awake(id) ? 1 : 0;
+  return kGone;
 }
 
 double at(std::span<const double> values, int index) {
@@ -227,13 +168,12 @@ double read_step(const World& world, std::uint8_t property) {
   const StepReport& report = world.report();
   switch (property) {
     case kContacts: return report.contacts;
-    case kResidual: return report.residual;
-    case kPenetration: return report.penetration;
     case kIslands: return report.islands;
     case kRows: return report.rows;
     case kSweeps: return report.sweeps;
-    case kNewton: return report.newton;
-    default: return world.times().total();
+    case kResidual: return report.residual;
+    case kPenetration: return report.penetration;
+    default: return kGone;
   }
 }
 
@@ -285,7 +225,7 @@ double Session::read(const Signal& s) const {
     case Subject::kEnergy: return read_energy(world, s.property);
     case Subject::kStep: return read_step(world, s.property);
     case Subject::kUi: return at(impl_->state.sliders, static_cast<int>(s.index));
-    case Subject::kSetting: return all_settings()[s.index].get(world.settings());
+    case Subject::kSetting:
     case Subject::kGravity: return s.component >= 0 && s.component < 3 ? world.gravity()[s.component] : kGone;
     case Subject::kBehaviour: break;
   }
@@ -328,36 +268,7 @@ std::optional<bool> switch_of(const Value& value) {
   return std::nullopt;
 }
 
-Result<double> number_for(const Setting& setting, std::string_view key, const Value& value) {
-  const auto* number = std::get_if<double>(&value);
-  const auto* word = std::get_if<std::string>(&value);
-  switch (setting.kind) {
-    case SettingKind::kWord:
-      if (word) return setting.number_of(*word);
-      return refused(key, fmt::format("it is set by a word, not by {}", text_of(value)));
-    case SettingKind::kSwitch:
-      if (const auto on = switch_of(value)) return *on ? 1.0 : 0.0;
-      return refused(key, fmt::format("it is on or off, not {}", text_of(value)));
-    case SettingKind::kCount:
-      if (number && *number == std::round(*number) && std::abs(*number) < 2e9) return *number;
-      return refused(key, fmt::format("it is a whole number, not {}", text_of(value)));
-    case SettingKind::kNumber:
-      if (number) return *number;
-      return refused(key, fmt::format("it is one number, not {}", text_of(value)));
-  }
-  return 0.0;
-}
-
 }  // namespace
-
-std::vector<Diagnostic> Session::Impl::set_setting(int index, std::string_view key, const Value& value) {
-  const Setting& setting = all_settings()[static_cast<std::size_t>(index)];
-  const Result<double> number = number_for(setting, key, value);
-  if (!number.ok()) return number.errors();
-  WorldSettings settings = world.settings();
-  setting.put(settings, *number);
-  return world.set_settings(settings);
-}
 
 /// One coordinate, or all of them.
 std::vector<Diagnostic> Session::Impl::set_coordinates(const Signal& s, std::string_view key,
@@ -396,61 +307,59 @@ std::vector<Diagnostic> Session::Impl::set_drive(const Signal& s, std::string_vi
   return {};
 }
 
-std::vector<Diagnostic> Session::Impl::set_mass(LinkId id, std::string_view key, double mass) {
-  const double before = world.scene().mechanism.link(id).inertia.mass;
-  if (!(mass > 0) || !std::isfinite(mass) || !(before > 0))
-    return {refused(key, fmt::format("a mass of {} is not possible here", mass),
-                    "give a positive number, to a link that has mass")};
-  const auto change = [&](Scene& s) {
-    Inertia& inertia = s.mechanism.link(id).inertia;
-    inertia.about_com *= mass / inertia.mass;
-    inertia.mass = mass;
-  };
-  std::vector<Diagnostic> flaws = world.edit(change);
-  if (flaws.empty() && scene.scene.mechanism.contains(id)) change(scene.scene);
-  return flaws;
+std::vector<Diagnostic> Session::Impl::set_joint(const Signal& s, std::string_view key, const Value& value) {
+  const std::span<const double> numbers = numbers_of(value);
+  if (s.property == kClosed) {
+    const auto closed = switch_of(value);
+    if (closed && world.set_loop_closed({s.index, s.generation}, *closed)) return {};
+    return {refused(key, "only a joint that closes a loop can be closed (true) and opened (false)")};
+  }
+  if ((s.property == kQ || s.property == kV) && !numbers.empty()) return set_coordinates(s, key, numbers);
+  if (numbers.size() == 1 && s.property >= kTarget && s.property <= kEffort)
+    return set_drive(s, key, numbers[0]);
+  return {refused(key, fmt::format("it cannot be set to {}", text_of(value)))};
+}
+
+std::vector<Diagnostic> Session::Impl::set_link(const Signal& s, std::string_view key, const Value& value) {
+  const auto kinematic = switch_of(value);
+  if (s.property == kKinematic && kinematic && world.set_kinematic({s.index, s.generation}, *kinematic))
+    return {};
+  return {refused(key, fmt::format("it cannot be set to {}", text_of(value)), "give true or false")};
+}
+
+std::vector<Diagnostic> Session::Impl::set_gravity(std::string_view key, const Value& value) {
+  const std::span<const double> g = numbers_of(value);
+  if (g.size() != 3 || !std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }))
+    return {refused(key, fmt::format("it is three finite numbers, not {}", text_of(value)))};
+  world.set_gravity({g[0], g[1], g[2]});
+  return {};
 }
 
 std::vector<Diagnostic> Session::set(std::string_view key, const Value& value) {
   Impl& s = *impl_;
-  Result<Reference> reference = find_key(s.scene, key);
+  const Result<Reference> reference = find_key(s.scene, key);
   if (!reference.ok()) return reference.errors();
   const auto found = s.resolve(*reference);
-  if (!found) return {refused(key, "this cannot be set here")};
+  if (!found) return {refused(key, "it is known, but is not here (any more)")};
   const std::span<const double> numbers = numbers_of(value);
-  const bool one = numbers.size() == 1;
   switch (found->subject) {
-    case Subject::kSetting: return s.set_setting(static_cast<int>(found->index), key, value);
-    case Subject::kGravity:
-      if (numbers.size() != 3 ||
-          !std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }))
-        return {refused(key, fmt::format("it is three finite numbers, not {}", text_of(value)))};
-      s.world.set_gravity({numbers[0], numbers[1], numbers[2]});
-      return {};
-    case Subject::kJoint:
-      if (found->property == kClosed) {
-        const auto closed = switch_of(value);
-        if (closed && s.world.set_loop_closed({found->index, found->generation}, *closed)) return {};
-        return {refused(key, "only a joint that closes a loop can be closed (on) and opened (off)")};
-      }
-      if ((found->property == kQ || found->property == kV) && !numbers.empty())
-        return s.set_coordinates(*found, key, numbers);
-      if (one && found->property >= kTarget && found->property <= kEffort)
-        return s.set_drive(*found, key, numbers[0]);
-      break;
+    case Subject::kSetting: {
+      WorldSettings settings = s.world.settings();
+      std::vector<Diagnostic> flaws = set_setting(settings, reference->property, value);
+      return flaws.empty() ? s.world.set_settings(settings) : flaws;
+    }
+    case Subject::kGravity: return s.set_gravity(key, value);
+    case Subject::kJoint: return s.set_joint(*found, key, value);
+    case Subject::kLink: return s.set_link(*found, key, value);
     case Subject::kActuator:
-      if (one && set_control(static_cast<int>(found->index), numbers[0])) return {};
+      if (numbers.size() == 1 && set_control(static_cast<int>(found->index), numbers[0])) return {};
       break;
     case Subject::kUi:
-      return one ? s.set_slider(*this, found->index, numbers[0])
-                 : std::vector{refused(key, "it is one number")};
-    case Subject::kLink:
-      if (one && found->property == kMass)
-        return s.set_mass({found->index, found->generation}, key, numbers[0]);
+      if (numbers.size() == 1) return s.set_slider(*this, found->index, numbers[0]);
       break;
     default: break;
   }
-  return {refused(key, fmt::format("it cannot be set to {}", text_of(value)))};
+  return {refused(key, fmt::format("it cannot be set to {}", text_of(value)), "give one finite number")};
 }
 
 std::vector<Diagnostic> Session::Impl::set_slider(Session& self, std::size_t index, double number) {

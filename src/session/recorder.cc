@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "session/impl.h"
 #include "session/npz.h"
 
 namespace karakuri {
@@ -33,10 +34,9 @@ void read_link(const World& world, LinkId link, std::span<double> out) {
   if (!world.model().find(link)) return std::fill(out.begin(), out.end(), kGone);
   const Transform X = world.pose(link);
   const Motion V = world.velocity(link);
-  const Quat r(X.R);
-  const double sign = r.w() < 0 ? -1 : 1;  // of the two quaternions of a rotation the one with w >= 0
-  const double values[kPerLink] = {X.p.x(),       X.p.y(),       X.p.z(),      sign * r.w(), sign * r.x(),
-                                   sign * r.y(),  sign * r.z(),  V.linear.x(), V.linear.y(), V.linear.z(),
+  const auto r = session_detail::unit_quaternion(X.R);
+  const double values[kPerLink] = {X.p.x(),       X.p.y(),       X.p.z(),      r[0],         r[1],
+                                   r[2],          r[3],          V.linear.x(), V.linear.y(), V.linear.z(),
                                    V.angular.x(), V.angular.y(), V.angular.z()};
   std::copy(std::begin(values), std::end(values), out.begin());
 }

@@ -10,6 +10,12 @@ using namespace session_detail;
 
 namespace session_detail {
 
+std::array<double, 4> unit_quaternion(const Mat3& R) {
+  const Quat r(R);
+  const double sign = r.w() < 0 ? -1 : 1;
+  return {sign * r.w(), sign * r.x(), sign * r.y(), sign * r.z()};
+}
+
 Stroke stroke_of(const World& world, const Actuator& actuator) {
   Stroke out;
   for (const Transmission& t : actuator.transmissions) {
@@ -141,8 +147,8 @@ void measure_frame(const World& world, const Sensor& sensor, std::span<double> o
     case SensorKind::kFramePosition: return put(X_WS.p, out);
     case SensorKind::kFrameAxis: return put(X_WS.R.col(axis_of(sensor)), out);
     case SensorKind::kFrameOrientation: {
-      const Quat r(X_WS.R);
-      out[0] = r.w(), out[1] = r.x(), out[2] = r.y(), out[3] = r.z();
+      const auto quaternion = unit_quaternion(X_WS.R);
+      std::copy(quaternion.begin(), quaternion.end(), out.begin());
       return;
     }
     case SensorKind::kFrameLinearVelocity: return put(V.shifted(arm).linear, out);

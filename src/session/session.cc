@@ -137,6 +137,12 @@ void Session::remove_hook(int hook) {
     impl_->hooks[static_cast<std::size_t>(hook)] = nullptr;
 }
 
+std::vector<Diagnostic> Session::edit(const std::function<void(Scene&)>& change) {
+  std::vector<Diagnostic> flaws = impl_->world.edit(change);
+  if (flaws.empty()) change(impl_->scene.scene);
+  return flaws;
+}
+
 // ---- reading
 
 const LoadedScene& Session::scene() const { return impl_->scene; }

@@ -10,9 +10,11 @@ namespace karakuri::test {
 namespace {
 
 TEST(Actuators, APositionServoHoldsWhereItsTorqueBalancesGravity) {
-  Session session = make_session(read_mjcf(pendulum(
+  LoadedScene scene = read_mjcf(pendulum(
       "<actuator><position name=\"servo\" joint=\"hinge\" kp=\"100\"/><velocity joint=\"hinge\" kv=\"20\"/>"
-      "</actuator>")));
+      "</actuator>"));
+  scene.settings.sleep.enabled = false;  // it would stop a little before
+  Session session = make_session(std::move(scene));
   const JointId hinge = session.scene().scene.mechanism.find_joint("hinge");
   EXPECT_EQ(session.scene().actuators[1].name, "actuator1") << "the nameless get a name";
   ASSERT_TRUE(session.set_control(0, 0.5));

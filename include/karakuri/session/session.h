@@ -82,6 +82,8 @@ class Session {
   std::span<const double> reading(int sensor) const;
 
   // ---- acting
+  /// Changes values of the scene, see World::edit(); also for what reset() starts from.
+  std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
   /// Does what a timed event or a button asks for.
   std::vector<Diagnostic> perform(const Action& action);
   /// Called in each step before actuators are applied. Returns a number for remove_hook().
