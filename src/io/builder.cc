@@ -21,6 +21,11 @@ std::string SceneBuilder::unique(const std::string& name, Names& taken) const {
   return given;
 }
 
+void SceneBuilder::adopt_names() {
+  for (const LinkId id : mechanism().link_ids()) link_names_.try_emplace(mechanism().link(id).name, 2);
+  for (const JointId id : mechanism().joint_ids()) joint_names_.try_emplace(mechanism().joint(id).name, 2);
+}
+
 LinkId SceneBuilder::add_link(const std::string& name, const Inertia& inertia, std::string where) {
   const std::string given = unique(name, link_names_);
   where_.emplace(fmt::format("link '{}'", given), std::move(where));
@@ -68,12 +73,12 @@ std::shared_ptr<const MeshData> SceneBuilder::mesh(const std::filesystem::path& 
 }
 
 std::optional<Shape> SceneBuilder::mesh_shape(const std::shared_ptr<const MeshData>& mesh,
-                                              const std::string& where) {
+                                              const std::string& where, MeshCollision collision) {
   if (!mesh) return std::nullopt;
-  const auto [at, is_new] = mesh_shapes_.try_emplace(mesh.get());
+  const auto [at, is_new] = mesh_shapes_.try_emplace({mesh.get(), collision});
   if (!is_new) return at->second;
-  Result<Shape> shape = cache_.shape(*mesh, options.mesh_collision);
-  if (!shape.ok() && options.mesh_collision != MeshCollision::kHull) {
+  Result<Shape> shape = cache_.shape(*mesh, collision);
+  if (!shape.ok() && collision != MeshCollision::kHull) {
     report.unsupported("solid " + mesh->source, where,
                        fmt::format("mesh '{}' is no closed solid ({}); its convex hull is used", mesh->source,
                                    shape.errors()[0].what),

@@ -27,6 +27,9 @@ class SceneBuilder {
   JointId add_joint(Joint joint, std::string where);
   JointId add_loop(Joint joint, std::string where);
 
+  /// After something was merged into `out`: its names are taken.
+  void adopt_names();
+
   /// One material for each surface.
   MaterialId material(const Surface& surface, std::string_view name);
 
@@ -34,7 +37,11 @@ class SceneBuilder {
   std::shared_ptr<const MeshData> mesh(const std::filesystem::path& file, const Vec3& scale,
                                        const std::string& where);
   /// As options.mesh_collision asks; where no hull can be made the mesh is told and left out.
-  std::optional<Shape> mesh_shape(const std::shared_ptr<const MeshData>& mesh, const std::string& where);
+  std::optional<Shape> mesh_shape(const std::shared_ptr<const MeshData>& mesh, const std::string& where) {
+    return mesh_shape(mesh, where, options.mesh_collision);
+  }
+  std::optional<Shape> mesh_shape(const std::shared_ptr<const MeshData>& mesh, const std::string& where,
+                                  MeshCollision collision);
 
   /// Joints that move nothing with mass are held, with a warning: no law of motion says where they go.
   void hold_massless_joints();
@@ -58,7 +65,7 @@ class SceneBuilder {
   std::unordered_map<std::string, std::string> where_;  // of "link 'NAME'" and "joint 'NAME'"
   std::map<std::array<double, 7>, MaterialId> materials_;
   std::map<std::pair<std::string, std::array<double, 3>>, std::shared_ptr<const MeshData>> meshes_;
-  std::map<const MeshData*, std::optional<Shape>> mesh_shapes_;
+  std::map<std::pair<const MeshData*, MeshCollision>, std::optional<Shape>> mesh_shapes_;
   ShapeCache cache_;
 };
 

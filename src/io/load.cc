@@ -38,6 +38,8 @@ Result<SceneFormat> scene_format(std::string_view text, const std::filesystem::p
   static constexpr std::array kRoots = {Root{"robot", SceneFormat::kUrdf}, Root{"mujoco", SceneFormat::kMjcf},
                                         Root{"mujocoinclude", SceneFormat::kMjcf},
                                         Root{"sdf", SceneFormat::kSdf}, Root{"gazebo", SceneFormat::kSdf}};
+  const std::string ending = io::ending(path);
+  if (ending == ".yaml" || ending == ".yml") return SceneFormat::kNative;
   const std::string_view name = root_name(text);
   for (const Root& root : kRoots) {
     if (name == root.name) return root.format;
@@ -48,12 +50,13 @@ Result<SceneFormat> scene_format(std::string_view text, const std::filesystem::p
 }
 
 Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOptions& options) {
-  static constexpr std::array kEndings = {".urdf", ".xml", ".mjcf", ".sdf", ".world", ".model"};
+  static constexpr std::array kEndings = {".urdf",  ".xml",   ".mjcf", ".sdf",
+                                          ".world", ".model", ".yaml", ".yml"};
   const std::string ending = io::ending(path);
   if (std::find(kEndings.begin(), kEndings.end(), ending) == kEndings.end()) {
     return Diagnostic{Severity::kError, path.string() + ":1",
                       fmt::format("files that end in {} are not read", io::in_quotes(ending)),
-                      "valid endings are urdf, xml, mjcf, sdf, world and model"};
+                      "valid endings are yaml, urdf, xml, mjcf, sdf, world and model"};
   }
   const Result<std::string> text = io::read_file(path, kLargestText);
   if (!text.ok()) return text.errors();
@@ -63,6 +66,7 @@ Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOpti
     case SceneFormat::kUrdf: return load_urdf(*text, path, options);
     case SceneFormat::kMjcf: return load_mjcf(*text, path, options);
     case SceneFormat::kSdf: return load_sdf(*text, path, options);
+    case SceneFormat::kNative: return load_native(*text, path, options);
   }
   return text.errors();
 }

@@ -14,32 +14,15 @@
 namespace karakuri::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> all_models() {
-  std::vector<std::string> files;
-  if (!fs::exists(corpus())) return {"none"};
-  for (const auto& entry : fs::recursive_directory_iterator(corpus())) {
-    const std::string ending = entry.path().extension().string();
-    if (ending == ".xml" || ending == ".urdf" || ending == ".sdf") {
-      files.push_back(fs::relative(entry.path(), corpus()).string());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files.empty() ? std::vector<std::string>{"none"} : files;
-}
-
 class CorpusModel : public testing::TestWithParam<std::string> {};
 
 TEST_P(CorpusModel, LoadsAndHasFiniteDynamics) {
   KARAKURI_NEEDS_CORPUS(GetParam());
-  // a file of keyframes alone, to be included by others, says nothing on its own
-  const bool fragment = GetParam().find("keyframes.xml") != std::string::npos;
   const auto begin = std::chrono::steady_clock::now();
   Result<LoadedScene> loaded = load_scene(corpus() / GetParam(), uncached());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   RecordProperty("seconds", std::to_string(took.count()));
-  if (fragment) {
+  if (is_fragment(GetParam())) {
     EXPECT_FALSE(loaded.ok());
     return;
   }
@@ -63,12 +46,7 @@ TEST_P(CorpusModel, LoadsAndHasFiniteDynamics) {
   EXPECT_TRUE(tau.allFinite());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CorpusModel, testing::ValuesIn(all_models()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, CorpusModel, testing::ValuesIn(all_models()), name_of_model);
 
 }  // namespace
 }  // namespace karakuri::test

@@ -20,6 +20,7 @@
 namespace karakuri {
 
 struct LoadedScene;
+struct WorldSettings;
 
 /// A number, several, or a word.
 using Value = std::variant<double, std::vector<double>, std::string>;
@@ -134,6 +135,7 @@ struct Look {
 };
 
 struct Script {
+  std::string description;  // one line
   std::vector<Trajectory> trajectories;
   std::vector<Controller> controllers;
   std::vector<TimedEvent> events;
@@ -170,5 +172,11 @@ struct Reference {
 /// Unknown names list those that are near; `where` of the error is empty.
 Result<Reference> find_signal(const LoadedScene& scene, std::string_view signal);
 Result<Reference> find_key(const LoadedScene& scene, std::string_view key);
+/// As it is written.
+std::string to_string(const Reference& reference);
+
+/// One setting by its name in the section `settings` of scenes, such as "dt" or "sleep.speed". Empty when
+/// taken.
+std::vector<Diagnostic> set_setting(WorldSettings& settings, std::string_view name, const Value& value);
 
 }  // namespace karakuri

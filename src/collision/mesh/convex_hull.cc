@@ -195,17 +195,36 @@ bool assemble(std::span<const Vec3> points, std::vector<Facet>& facets, ConvexHu
   return true;
 }
 
-void set_solid(ConvexHull& h) {
+std::vector<Vec3> vertices_of(const ConvexHull& h) {
   std::vector<Vec3> vertices;
   vertices.reserve(h.vertex_count);
   for (int i = 0; i < h.vertex_count; ++i) vertices.push_back(h.vertex(i));
+  return vertices;
+}
+
+void set_solid(ConvexHull& h) {
   std::vector<Triangle> triangles;
   for (const HullFace& f : h.faces) {
     for (int k = 1; k + 1 < f.count; ++k) {
       triangles.push_back({h.origin[f.first], h.origin[f.first + k], h.origin[f.first + k + 1]});
     }
   }
-  h.solid = integrate_solid(vertices, triangles);
+  h.solid = integrate_solid(vertices_of(h), triangles);
+}
+
+Result<ConvexHull> hull_once(std::span<const Vec3> points) {
+  std::string complaint;
+  ConvexHull hull;
+  for (const bool triangulate : {false, true}) {
+    std::vector<Facet> facets;
+    if (run_qhull(points, triangulate, facets, complaint) && assemble(points, facets, hull)) {
+      set_solid(hull);
+      return hull;
+    }
+  }
+  return hull_error(fmt::format("no hull could be made of {} points: {}", points.size(),
+                                complaint.empty() ? "its facets do not close" : complaint),
+                    "remove nearly coincident points");
 }
 
 }  // namespace
@@ -227,18 +246,16 @@ Result<ConvexHull> make_convex_hull(std::span<const Vec3> points) {
         fmt::format("the points lie in a plane or on a line (width {:g} m of {:g} m)", width, size),
         "give the part a thickness, or use a mesh as a surface");
   }
-  std::string complaint;
-  ConvexHull hull;
-  for (const bool triangulate : {false, true}) {
-    std::vector<Facet> facets;
-    if (run_qhull(points, triangulate, facets, complaint) && assemble(points, facets, hull)) {
-      set_solid(hull);
-      return hull;
-    }
+  Result<ConvexHull> hull = hull_once(points);
+  // qhull may find other facets, and fewer vertices, without the points inside: once all points are vertices
+  // the hull is a function of them alone, and a hull that was kept as its vertices comes back as it was
+  for (std::size_t given = points.size(); hull.ok() && hull->vertex_count < static_cast<int>(given);) {
+    given = static_cast<std::size_t>(hull->vertex_count);
+    Result<ConvexHull> again = hull_once(vertices_of(*hull));
+    if (!again.ok()) break;
+    hull = std::move(again);
   }
-  return hull_error(fmt::format("no hull could be made of {} points: {}", points.size(),
-                                complaint.empty() ? "its facets do not close" : complaint),
-                    "remove nearly coincident points");
+  return hull;
 }
 
 }  // namespace karakuri
