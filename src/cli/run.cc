@@ -120,7 +120,7 @@ struct Run {
   bool failed = false;
 
   bool finished() const {
-    return interrupted || failed || session.time() >= end - 1e-6 * session.world().settings().dt;
+    return interrupted || failed || session.time() >= end - 1e-3 * session.world().settings().dt;
   }
 
   void fail(const Errors& errors) {
