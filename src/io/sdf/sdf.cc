@@ -9,6 +9,7 @@
 
 #include "io/builder.h"
 #include "io/files.h"
+#include "io/root_joint.h"
 #include "io/xml.h"
 #include "karakuri/spatial/rotation.h"
 
@@ -393,11 +394,7 @@ class SdfReader {
       if (!name.starts_with(scope)) continue;
       const Placed& link = links_[name];
       if (build_.mechanism().link(link.id).joint) continue;
-      Joint joint{.name = name, .parent = build_.mechanism().world(), .child = link.id};
-      joint.kind = fixed ? JointKind::kFixed : JointKind::kFree;
-      if (!fixed) joint.X_CM = Transform::translation(build_.mechanism().link(link.id).inertia.com);
-      joint.X_PF = link.X_WL * joint.X_CM;
-      build_.add_joint(joint, link.where);
+      build_.add_joint(root_joint(build_.mechanism(), name, link.id, link.X_WL, !fixed), link.where);
     }
     order_.clear();
   }

@@ -8,6 +8,7 @@
 #include "io/builder.h"
 #include "io/files.h"
 #include "io/orientation.h"
+#include "io/root_joint.h"
 #include "io/urdf/schema.h"
 #include "io/xml.h"
 
@@ -335,12 +336,9 @@ class UrdfReader {
     }
     const Entry& root = links_[roots[0]];
     if (root.id == build_.mechanism().world()) return;
-    Joint joint{.name = roots[0], .parent = build_.mechanism().world(), .child = root.id};
-    joint.kind = is_free(root, roots[0]) ? JointKind::kFree : JointKind::kFixed;
-    const Vec3 com = build_.mechanism().link(root.id).inertia.com;
-    if (joint.kind == JointKind::kFree) joint.X_CM = Transform::translation(com);
-    joint.X_PF = build_.options.pose * joint.X_CM;
-    build_.add_joint(joint, where(*root.element));
+    const bool free = is_free(root, roots[0]);
+    build_.add_joint(root_joint(build_.mechanism(), roots[0], root.id, build_.options.pose, free),
+                     where(*root.element));
   }
 
   struct Entry {
