@@ -303,7 +303,7 @@ class BodyReader {
   std::vector<ParsedBody> parsed_;
   std::vector<MadeBody> made_;
   std::unordered_map<LinkId, std::size_t> by_link_;  // index of made_
-  std::set<std::string> listed_;  // children of `joints`, by full name
+  std::set<std::string> listed_;                     // children of `joints`, by full name
 };
 
 }  // namespace

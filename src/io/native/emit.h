@@ -16,10 +16,14 @@ namespace karakuri::io {
 std::string exact(double x);
 std::string exact(float x);
 
-inline bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+inline bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 bool same_bits(const Vec3& a, const Vec3& b);
 bool same_bits(const Mat3& a, const Mat3& b);
-inline bool same_bits(const Transform& a, const Transform& b) { return same_bits(a.R, b.R) && same_bits(a.p, b.p); }
+inline bool same_bits(const Transform& a, const Transform& b) {
+  return same_bits(a.R, b.R) && same_bits(a.p, b.p);
+}
 
 template <class Struct, std::size_t n>
 bool differs(const std::array<Field<Struct>, n>& fields, const Struct& x) {

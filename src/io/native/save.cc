@@ -124,7 +124,9 @@ class Writer {
     out_.end_list();
   }
 
-  void put_names(std::string_view key, const std::vector<std::string>& names) { io::put_names(out_, key, names); }
+  void put_names(std::string_view key, const std::vector<std::string>& names) {
+    io::put_names(out_, key, names);
+  }
 
   // ---- shapes
 
@@ -139,8 +141,8 @@ class Writer {
 
   /// A primitive that is seen as it collides is written once.
   static bool same(const Visual& v, const Shape& shape, const Transform& X) {
-    return !v.mesh && v.name.empty() && v.shown && shape.kind() < ShapeKind::kHull && v.shape.kind() == shape.kind() &&
-           same_bits(v.shape.size(), shape.size()) && same_bits(v.X_LV, X);
+    return !v.mesh && v.name.empty() && v.shown && shape.kind() < ShapeKind::kHull &&
+           v.shape.kind() == shape.kind() && same_bits(v.shape.size(), shape.size()) && same_bits(v.X_LV, X);
   }
 
   void write_shapes(LinkId link, const std::string& name) {
@@ -164,7 +166,8 @@ class Writer {
     out_.end_list();
   }
 
-  void write_shape(const ShapePlacement& placed, const Shape& shape, const Visual* seen, const std::string& name) {
+  void write_shape(const ShapePlacement& placed, const Shape& shape, const Visual* seen,
+                   const std::string& name) {
     out_.begin_map(true);
     write_geometry(shape, name);
     out_.put_pose(placed.X_LS);
@@ -225,7 +228,8 @@ class Writer {
     if (hull.vertex_count <= kInlinePoints) {
       out_.key("points");
       out_.begin_list(true);
-      for (int i = 0; i < hull.vertex_count; ++i) out_.value(std::span<const double>(hull.vertex(i).data(), 3));
+      for (int i = 0; i < hull.vertex_count; ++i)
+        out_.value(std::span<const double>(hull.vertex(i).data(), 3));
       out_.end_list();
     } else {
       out_.put("file", assets_.add(hull, name));
@@ -331,7 +335,9 @@ class Writer {
     return X;
   }
   /// Whether the reader makes the same bits of F from the body's pose.
-  bool placed_by_pose(const Joint& joint) const { return same_bits(body_pose(joint) * joint.X_CM, joint.X_PF); }
+  bool placed_by_pose(const Joint& joint) const {
+    return same_bits(body_pose(joint) * joint.X_CM, joint.X_PF);
+  }
 
   void write_joint(JointId id, bool in_parent) {
     const Joint& joint = m_.joint(id);
@@ -352,7 +358,8 @@ class Writer {
       return equal;
     };
     const auto end = joint.dofs.begin() + count;
-    if (std::all_of(joint.dofs.begin(), end, [&](const DofProperties& d) { return same(d, joint.dofs[0]); })) {
+    if (std::all_of(joint.dofs.begin(), end,
+                    [&](const DofProperties& d) { return same(d, joint.dofs[0]); })) {
       if (count > 0) write_dof(joint.dofs[0]);
       return;
     }
@@ -446,7 +453,8 @@ std::vector<Diagnostic> save_native(const LoadedScene& scene, const std::filesys
     std::error_code problem;
     if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), problem);
     const std::string flaw = problem ? problem.message() : io::write_file(file, content);
-    if (!flaw.empty()) errors.push_back({Severity::kError, file.string(), flaw, "check the folder and its permissions"});
+    if (!flaw.empty())
+      errors.push_back({Severity::kError, file.string(), flaw, "check the folder and its permissions"});
   };
   for (const SavedScene::Asset& asset : saved.assets) write(path.parent_path() / asset.file, asset.content);
   write(path, saved.text);
