@@ -10,7 +10,7 @@ namespace karakuri::io {
 
 namespace {
 
-constexpr int kMostBodies = 100'000;
+constexpr int kMostBodies = 50'000;
 
 /// One body of the file; repeated ones share it.
 struct ParsedBody {

@@ -55,9 +55,20 @@ class Writer {
  private:
   // ---- settings and materials
 
+  static bool is_default(const WorldSettings& s) {
+    const WorldSettings fallback;
+    const bool words = s.integrator == fallback.integrator && s.contact == fallback.contact &&
+                       s.solver == fallback.solver && s.stabilization.kind == fallback.stabilization.kind &&
+                       s.sleep.enabled == fallback.sleep.enabled;
+    return words && !differs(kSettingNumbers, s) && !differs(kSettingIntegers, s) &&
+           !differs(kSettingFlags, s) && !differs(kStabilizationFields, s.stabilization) &&
+           !differs(kPenaltyFields, s.penalty) && !differs(kSleepFields, s.sleep);
+  }
+
   void write_settings() {
     const WorldSettings& s = in_.settings;
     const WorldSettings fallback;
+    if (is_default(s)) return;
     out_.key("settings");
     out_.begin_map();
     out_.put_fields(kSettingNumbers, s);
@@ -315,7 +326,7 @@ class Writer {
     out_.put_unless("com", in.com, Vec3::Zero());
     const Mat3& I = in.about_com;
     if (same_bits(I, I.transpose())) {
-      out_.put_unless("moments", I.diagonal(), Vec3::Zero());
+      out_.put_unless("moments", Vec3(I.diagonal()), Vec3::Zero());
       out_.put_unless("products", Vec3(I(0, 1), I(0, 2), I(1, 2)), Vec3::Zero());
     } else {
       const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rows = I;
