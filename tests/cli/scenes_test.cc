@@ -24,8 +24,9 @@ class Scenes : public Program {
 TEST_F(Scenes, AreListedWithALineEach) {
   const Outcome text = run("list");
   EXPECT_EQ(text.code, 0);
-  for (const char* name : {"slope", "sliding", "static-friction", "double-pendulum", "rolling-carpet", "wall", "pyramid", "domino",
-                           "newtons-cradle", "pinched-capsule", "humanoid", "arm", "hand", "crane-game", "four-bar"})
+  for (const char* name :
+       {"slope", "sliding", "static-friction", "double-pendulum", "rolling-carpet", "wall", "pyramid",
+        "domino", "newtons-cradle", "pinched-capsule", "humanoid", "arm", "hand", "crane-game", "four-bar"})
     EXPECT_THAT(text.out, testing::ContainsRegex("(^|\n)" + std::string(name) + "  +[A-Z0-9]"));
   const json all = json::parse(run("list --json").out);
   EXPECT_EQ(all.size(), static_cast<std::size_t>(std::count(text.out.begin(), text.out.end(), '\n')));
@@ -59,8 +60,9 @@ TEST_F(Scenes, KeysAreSetOrTellWhatIsNear) {
     const char* set;
     const char* says;
   };
-  for (const Case& c : {Case{"joint.elbw.target=1", "'elbow'"}, Case{"joint.elbow.targt=1", "'target'"}, Case{"settings.dtt=1", "'dt'"},
-                        Case{"settings.dt=-1", "dt"}, Case{"settings.solver=magic", "newton"}, Case{"gravity=1", "three"}}) {
+  for (const Case& c : {Case{"joint.elbw.target=1", "'elbow'"}, Case{"joint.elbow.targt=1", "'target'"},
+                        Case{"settings.dtt=1", "'dt'"}, Case{"settings.dt=-1", "dt"},
+                        Case{"settings.solver=magic", "newton"}, Case{"gravity=1", "three"}}) {
     const Outcome done = run(std::string("run arm --headless --time 0.1 --set '") + c.set + "'");
     EXPECT_EQ(done.code, 2) << c.set;
     EXPECT_THAT(done.err, AllOf(HasSubstr(std::string("--set ") + c.set), HasSubstr(c.says)));
@@ -70,7 +72,8 @@ TEST_F(Scenes, KeysAreSetOrTellWhatIsNear) {
 TEST_F(Scenes, ConvertedRunTheSame) {
   write("robot.xml",
         "<mujoco><worldbody><geom type=\"plane\" size=\"5 5 1\"/><body name=\"a\" pos=\"0 0 1\"><freejoint/>"
-        "<geom type=\"capsule\" size=\".1 .3\"/><body name=\"b\" pos=\"0 0 .3\"><joint axis=\"1 2 3\" damping=\".1\"/>"
+        "<geom type=\"capsule\" size=\".1 .3\"/><body name=\"b\" pos=\"0 0 .3\"><joint axis=\"1 2 3\" "
+        "damping=\".1\"/>"
         "<geom type=\"box\" size=\".1 .2 .3\" euler=\"10 20 30\"/></body></body></worldbody></mujoco>");
   for (const char* scene : {"robot.xml", "arm", "domino"}) {
     const Outcome done = run(std::string("convert ") + scene + " out.scene.yaml");
