@@ -165,7 +165,7 @@ TEST(BundledScenes, TheGreatPyramidStandsSlow) {
   EXPECT_LT((pose(session, "box_43_0").p - top).norm(), 1e-3);
 }
 
-TEST(BundledScenes, TheWaveRunsThroughAllDominoes) {
+TEST(BundledScenes, TheWaveRunsThroughAllDominoesSlow) {
   Session session = make_session(bundled("domino"));
   run_until(session, 0.5);
   EXPECT_NEAR(pose(session, "domino_20").p.z(), 0.5, 1e-6) << "they stand at first";
