@@ -1,0 +1,48 @@
+// Loops that are closed, held where the solver of the step does not: positions at the end of a step, velocities
+// there, accelerations inside one.
+//
+// With the rows J of all closed loops and A = J M^-1 J^T,
+//   q <- q (+) -M^-1 J^T A^+ e(q)        Newton's method on the errors e: the nearest closed position      (1)
+//   v <- v - M^-1 J^T A^+ J v            the nearest velocities that open no loop                          (2)
+//   a <- a - M^-1 J^T A^+ (J a + dJ/dt v)                                                                  (3)
+// in the metric of M. A couples two loops only where they share a tree, so that its envelope is narrow for
+// chains of loops in the order of their making, and the cost is linear in their number.
+#pragma once
+
+#include <vector>
+
+#include "karakuri/dynamics/response.h"
+#include "world/envelope_ldl.h"
+
+namespace karakuri::world_detail {
+
+struct LoopStage {
+  /// One body's part in one loop: y of response.h and D^-1 y along the body's path, row by row.
+  struct Side {
+    std::int32_t body;    // 0: none
+    std::int32_t length;  // of the path
+    std::int64_t y;       // where rows of `length` numbers start in `vectors`
+  };
+  struct Member {
+    std::int32_t loop;       // index of Model::loops
+    std::int32_t first_row;  // in `rows`
+    std::int32_t count;
+    Side side[2];
+  };
+
+  std::vector<Member> members;
+  std::vector<ImpulseRow> rows;  // without bodies that do not answer
+  std::vector<ImpulseRow> seen;  // with them
+  std::vector<double> error;    // by row, at the poses of the last look
+  std::vector<double> vectors;  // y, then D^-1 y, of all sides
+  std::vector<int> first;       // envelope
+  std::vector<int> first_of_tree;
+  EnvelopeLdl matrix;
+  std::vector<double> right, x;
+  std::vector<double> change;  // nv
+  std::vector<std::int32_t> side_of;
+
+  int size() const { return static_cast<int>(rows.size()); }
+};
+
+}  // namespace karakuri::world_detail

@@ -1,0 +1,235 @@
+// The stages of loop_stage.h.
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/dynamics/aba.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
+#include "karakuri/model/configuration.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::LoopStage;
+using Member = LoopStage::Member;
+
+namespace {
+
+// Position errors are brought below this [m or rad]: well within 1e-9, well above rounding at ten metres.
+constexpr double kClosed = 1e-11;
+constexpr int kMostNewton = 4;
+
+Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
+  return {v.data(), static_cast<Eigen::Index>(v.size())};
+}
+
+/// Which loops are held: closed, and with a body that answers.
+void list_members(const World::Impl& w, LoopStage& s, int root = -1) {
+  s.members.clear();
+  int row = 0;
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
+    const Loop& loop = w.model.loops[i];
+    if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
+    if (root >= 0 && !w.is_of_island(loop, root)) continue;
+    const int count = loop_row_count(loop.kind);
+    if (count == 0) continue;
+    s.members.push_back({static_cast<std::int32_t>(i), row, count, {}});
+    row += count;
+  }
+  s.rows.resize(row);
+  s.seen.resize(row);
+  s.error.resize(row);
+  s.right.resize(row);
+  s.x.resize(row);
+  s.change.resize(w.model.nv);
+}
+
+/// Rows and errors at the poses of w.ws. @return The largest error.
+double look(const World::Impl& w, LoopStage& s) {
+  double most = 0;
+  for (const Member& m : s.members) {
+    const LoopRows rows = loop_rows(w.model.loops[m.loop], w.ws);
+    for (int k = 0; k < m.count; ++k) {
+      ImpulseRow& row = s.rows[m.first_row + k] = s.seen[m.first_row + k] = rows.row[k];
+      if (!w.responds(row.body)) row.body = 0;
+      if (!w.responds(row.other)) row.other = 0;
+      s.error[m.first_row + k] = rows.error[k];
+      most = std::max(most, std::abs(rows.error[k]));
+    }
+  }
+  return most;
+}
+
+/// Copies y of all sides out of the buffers, one after the other.
+void copy_vectors(const ResponseBuffers& b, LoopStage& s) {
+  s.side_of.assign(2 * s.rows.size(), -1);
+  for (std::size_t i = 0; i < b.sides.size(); ++i) {
+    const auto& side = b.sides[i];
+    s.side_of[2 * side.row + (side.sign > 0 ? 0 : 1)] = static_cast<std::int32_t>(i);
+  }
+  s.vectors.clear();
+  for (Member& m : s.members) {
+    for (int e = 0; e < 2; ++e) {
+      LoopStage::Side& to = m.side[e] = {};
+      const int first = s.side_of[2 * m.first_row + e];
+      if (first < 0) continue;
+      const ResponseBuffers::Group& g = b.groups[b.sides[first].group];
+      to = {g.body, g.length, static_cast<std::int64_t>(s.vectors.size())};
+      s.vectors.resize(s.vectors.size() + 2 * static_cast<std::size_t>(m.count) * g.length);
+      double* y = s.vectors.data() + to.y;
+      double* z = y + static_cast<std::ptrdiff_t>(m.count) * g.length;
+      for (int k = 0; k < m.count; ++k) {
+        const int in_group = s.side_of[2 * (m.first_row + k) + e] - g.first_side;
+        const Packed4* from = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
+        for (int d = 0; d < g.length; ++d) {
+          y[k * g.length + d] = from[d].lane[in_group % 4];
+          z[k * g.length + d] = y[k * g.length + d] * b.weights[g.weight + d];
+        }
+      }
+    }
+  }
+}
+
+/// How many dofs the paths of two bodies share.
+int common_length(const Model& model, int a, int b) {
+  const auto last = [&](int body) { return model.bodies[body].first_v + model.bodies[body].dofs - 1; };
+  int x = last(a), y = last(b);
+  while (x != y) {
+    if (x < 0 || y < 0) return 0;
+    const int dx = model.dofs[x].depth, dy = model.dofs[y].depth;
+    if (dx >= dy) x = model.dofs[x].parent;
+    if (dy >= dx) y = model.dofs[y].parent;
+  }
+  return x < 0 ? 0 : model.dofs[x].depth + 1;
+}
+
+/// Adds the products of the rows of two members through one side of each.
+void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const Member& j, const LoopStage::Side& b,
+                  int n) {
+  const double* y = s.vectors.data() + a.y;
+  const double* z = s.vectors.data() + b.y + static_cast<std::ptrdiff_t>(j.count) * b.length;
+  for (int k = 0; k < i.count; ++k) {
+    for (int l = 0; l < j.count; ++l) {
+      const int row = i.first_row + k, column = j.first_row + l;
+      if (column > row) break;
+      double sum = 0;
+      for (int d = 0; d < n; ++d) sum += y[k * a.length + d] * z[l * b.length + d];
+      s.matrix.at(row, column) += sum;
+    }
+  }
+}
+
+void fill_envelope(const World::Impl& w, LoopStage& s) {
+  s.first_of_tree.assign(w.model.trees.size(), -1);
+  s.first.resize(s.rows.size());
+  for (const Member& m : s.members) {
+    int first = m.first_row;
+    for (const LoopStage::Side& side : m.side) {
+      if (side.body == 0) continue;
+      int& of_tree = s.first_of_tree[w.tree_of[side.body]];
+      if (of_tree < 0) of_tree = m.first_row;
+      first = std::min(first, of_tree);
+    }
+    std::fill_n(s.first.begin() + m.first_row, m.count, first);
+  }
+  s.matrix.reset(s.first);
+}
+
+/// A of the rows, factored.  @pre w.ws has the articulated factor of these poses
+void factor(World::Impl& w, LoopStage& s) {
+  ResponseBuffers& buffers = w.slots[0].response;
+  response_vectors(w.model, s.rows, w.ws, buffers);
+  copy_vectors(buffers, s);
+  fill_envelope(w, s);
+  for (std::size_t i = 0; i < s.members.size(); ++i) {
+    const Member& m = s.members[i];
+    for (std::size_t j = i + 1; j-- > 0;) {
+      const Member& o = s.members[j];
+      if (o.first_row < s.first[m.first_row]) break;
+      for (const LoopStage::Side& a : m.side) {
+        for (const LoopStage::Side& b : o.side) {
+          if (a.body == 0 || b.body == 0 || w.tree_of[a.body] != w.tree_of[b.body]) continue;
+          if (const int n = common_length(w.model, a.body, b.body); n > 0) add_products(s, m, a, o, b, n);
+        }
+      }
+    }
+  }
+  s.matrix.factor();
+}
+
+/// x <- x - M^-1 J^T A^+ right
+void take_back(World::Impl& w, LoopStage& s, VecOut x) {
+  s.matrix.solve(s.right, s.x);
+  for (double& impulse : s.x) impulse = -impulse;
+  apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, x);
+}
+
+/// Errors that a step may undo at once; larger ones arise when links are attached at a distance.
+void limit_errors(const World::Impl& w, double h, double most, LoopStage& s) {
+  const double reach = h * w.settings.stabilization.max_speed;
+  const double share = most > reach ? reach / most : 1;
+  for (int i = 0; i < s.size(); ++i) s.right[i] = share * s.error[i];
+}
+
+}  // namespace
+
+void World::Impl::close_loops(double h) {
+  LoopStage& s = loop_stage;
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  list_members(*this, s);
+  if (s.members.empty()) return;
+  const double at_once = h * settings.stabilization.max_speed;
+  for (int round = 0; round < kMostNewton; ++round) {
+    update_poses(model, state, ws);
+    const double most = look(*this, s);
+    if (!(most > kClosed) || !std::isfinite(most)) return;
+    if (round == 0 || most > 1e-6) {
+      articulated_factor(model, ws);
+      factor(*this, s);
+    }
+    limit_errors(*this, h, most, s);
+    std::fill(s.change.begin(), s.change.end(), 0.0);
+    take_back(*this, s, as_vector(s.change));  // (1)
+    integrate(model, state.q_view(), as_vector(s.change), 1);
+    if (most > at_once) return;  // the rest in steps to come
+  }
+}
+
+void World::Impl::project_on_loops(int root) {
+  LoopStage& s = loop_stage;
+  const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
+  if (model.loops.empty() || !wanted) return;
+  list_members(*this, s, root);
+  if (s.members.empty()) return;
+  update_poses(model, state, ws);
+  look(*this, s);
+  articulated_factor(model, ws);
+  factor(*this, s);
+  for (int round = 0; round < 2; ++round) {
+    update_velocities(model, state, ws);
+    row_velocities(s.seen, ws, as_vector(s.right));
+    take_back(*this, s, state.v_view());  // (2)
+  }
+}
+
+void World::Impl::hold_loops(std::vector<double>& a) {
+  LoopStage& s = loop_stage;
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  list_members(*this, s);
+  if (s.members.empty()) return;
+  for (int i = 0; has_unresponsive && i < model.nv; ++i)
+    if (!responds(model.dofs[i].body)) a[i] = 0;
+  look(*this, s);
+  factor(*this, s);
+  for (int round = 0; round < 2; ++round) {
+    update_accelerations(model, as_vector(a), ws);
+    for (const Member& m : s.members) {
+      const Loop& loop = model.loops[m.loop];
+      const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
+      std::copy_n(rate.begin(), m.count, s.right.begin() + m.first_row);
+    }
+    take_back(*this, s, as_vector(a));  // (3)
+  }
+}
+
+}  // namespace karakuri
