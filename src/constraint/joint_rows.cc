@@ -114,7 +114,7 @@ void add_drive_row(const Model& model, const Workspace& ws, int dof, double disp
 }
 
 void add_loop_rows(const Model& model, const Workspace& ws, int index,
-                   const StabilizationSettings& stabilization, double h, Rows& rows) {
+                   const StabilizationSettings& stabilization, double h, double chord, Rows& rows) {
   const Loop& loop = model.loops[index];
   const LoopRows held = loop_rows(loop, ws);
   if (held.count == 0) return;
@@ -127,7 +127,7 @@ void add_loop_rows(const Model& model, const Workspace& ws, int index,
     const Softness soft = stabilize(stabilization, held.error[k], u[k], h);
     rows.impulses[row + k] = held.row[k];
     rows.error[row + k] = held.error[k];
-    rows.bias[row + k] = soft.bias + 0.5 * h * bias[k];
+    rows.bias[row + k] = soft.bias + 0.5 * h * chord * bias[k];
     rows.compliance[row + k] = soft.compliance;
   }
 }

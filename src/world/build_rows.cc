@@ -29,7 +29,7 @@ void add_loops(World::Impl& w, double h) {
     const Loop& loop = w.model.loops[i];
     if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
     const int row = w.rows.size();
-    add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.rows);
+    add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.loop_chord[i], w.rows);
     for (int k = row; k < w.rows.size(); ++k) w.rows.lambda[k] = w.loop_impulse[i][k - row];
   }
 }

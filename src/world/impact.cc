@@ -91,11 +91,11 @@ void World::Impl::impact(int index) {
   if (rows.size() > 0) {
     for (std::size_t i = 0; i < model.loops.size(); ++i) {
       if (!state.loop_closed[i] || !is_of_island(model.loops[i], root)) continue;
-      add_loop_rows(model, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, rows);
+      add_loop_rows(model, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
     }
     solve_rows(*this);
   }
-  project_on_loops(root);  // exact, and all there is to do where nothing else holds
+  project_on_loops(state, root);  // exact, and all there is to do where nothing else holds
 }
 
 bool World::Impl::is_of_island(const Loop& loop, int root) const {

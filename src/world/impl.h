@@ -79,6 +79,7 @@ struct Persistent {
   std::vector<double> friction_impulse;             // nv
   std::vector<double> drive_impulse;                // nv
   std::vector<std::array<double, 6>> loop_impulse;  // by loop
+  std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
   std::vector<Contact> contacts;                    // by pair of colliders, ascending
   std::vector<TreeStatus> trees;                    // by tree
   std::vector<SpringSlot> springs;
@@ -237,8 +238,9 @@ struct World::Impl : world_detail::Persistent {
   void solve_islands(double h);       // solve_islands.cc
   void penalty_contacts(double h);    // penalty.cc: instead of rows
   void move_bodies(double h);         // move_bodies.cc: velocities, positions
-  void close_loops(double h);         // loops.cc: positions
-  void project_on_loops(int root = -1);  // loops.cc: velocities; of one set of trees, or all
+  void settle_loops(double h);        // loops.cc: positions and velocities at the end of the step
+  void close_loops(State& at, double h);  // loops.cc: positions
+  void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
   void hold_loops(std::vector<double>& a);  // loops.cc: accelerations, at the poses and velocities of ws
   void remember_momentum(double h);   // keep_momentum.cc
   void give_momentum_back();          // keep_momentum.cc

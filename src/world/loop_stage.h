@@ -5,7 +5,11 @@
 //   q <- q (+) -M^-1 J^T A^+ e(q)        Newton's method on the errors e: the nearest closed position      (1)
 //   v <- v - M^-1 J^T A^+ J v            the nearest velocities that open no loop                          (2)
 //   a <- a - M^-1 J^T A^+ (J a + dJ/dt v)                                                                  (3)
-// in the metric of M. A couples two loops only where they share a tree, so that its envelope is narrow for
+// in the metric of M. Near positions where rows fall together, small errors ask for large motions; both (1) and the
+// chord of add_loop_rows() are then cut so that they do no more than the motion itself:
+//   |dq|^2 <= h^2 (2 K + m s^2),   |dv|^2 <= 2 K / 100                                                   (4)
+// with K the kinetic energy and m the mass of the trees that act on each other, and s the speed that errors may be
+// undone with. A couples two loops only where they share a tree, so that its envelope is narrow for
 // chains of loops in the order of their making, and the cost is linear in their number.
 #pragma once
 
@@ -41,6 +45,9 @@ struct LoopStage {
   std::vector<double> right, x;
   std::vector<double> change;  // nv
   std::vector<std::int32_t> side_of;
+  // by root of a set of trees, of those that loops hold: see (4)
+  std::vector<double> kinetic, mass, asked;
+  std::vector<std::uint8_t> counted;  // by tree
 
   int size() const { return static_cast<int>(rows.size()); }
 };

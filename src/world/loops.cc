@@ -17,7 +17,9 @@ namespace {
 
 // Position errors are brought below this [m or rad]: well within 1e-9, well above rounding at ten metres.
 constexpr double kClosed = 1e-11;
-constexpr int kMostNewton = 4;
+constexpr int kMostNewton = 8;
+// Share of the kinetic energy that the chord may borrow for a step.
+constexpr double kBorrowed = 0.01;
 
 Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
@@ -164,52 +166,134 @@ void take_back(World::Impl& w, LoopStage& s, VecOut x) {
   apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, x);
 }
 
-/// Errors that a step may undo at once; larger ones arise when links are attached at a distance.
-void limit_errors(const World::Impl& w, double h, double most, LoopStage& s) {
-  const double reach = h * w.settings.stabilization.max_speed;
-  const double share = most > reach ? reach / most : 1;
-  for (int i = 0; i < s.size(); ++i) s.right[i] = share * s.error[i];
+int root_of(const World::Impl& w, const Member& m) {
+  const Loop& loop = w.model.loops[m.loop];
+  return w.root_of(w.tree_of[w.responds(loop.body_f) ? loop.body_f : loop.body_m]);
+}
+
+double kinetic_energy_of(const World::Impl& w, int body) {
+  const Body& b = w.model.bodies[body];
+  const Mat3 R = w.ws.pose[body].R;
+  const Vec3 v = w.ws.velocity[body].v, turn = w.ws.velocity[body].w, local = R.transpose() * turn;
+  const double* I = b.inertia;
+  Mat3 inertia;
+  inertia << I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2];
+  return 0.5 * b.mass * v.squaredNorm() + v.dot(turn.cross(R * Vec3(b.mass_com))) +
+         0.5 * local.dot(inertia * local);
+}
+
+/// K and m of (4).  @pre w.ws has velocities
+void measure(const World::Impl& w, LoopStage& s) {
+  const std::size_t trees = w.model.trees.size();
+  s.kinetic.assign(trees, 0.0);
+  s.mass.assign(trees, 0.0);
+  s.counted.assign(trees, 0);
+  for (const Member& m : s.members) {
+    for (const int body : {w.model.loops[m.loop].body_f, w.model.loops[m.loop].body_m}) {
+      if (!w.responds(body) || s.counted[w.tree_of[body]]) continue;
+      const int tree = w.tree_of[body], root = w.root_of(tree);
+      s.counted[tree] = 1;
+      for (int i = w.model.trees[tree].first; i < w.model.trees[tree].last; ++i) {
+        s.kinetic[root] += kinetic_energy_of(w, i);
+        s.mass[root] += w.model.bodies[i].mass;
+      }
+    }
+  }
+}
+
+/// |M^-1 J^T x|^2 by root, where x solves for `right`, which is overwritten.
+void ask(const World::Impl& w, LoopStage& s) {
+  s.asked.assign(w.model.trees.size(), 0.0);
+  s.error.swap(s.right);
+  s.right = s.error;
+  s.matrix.solve(s.right, s.x);
+  for (const Member& m : s.members) {
+    double& sum = s.asked[root_of(w, m)];
+    for (int k = m.first_row; k < m.first_row + m.count; ++k) sum += s.x[k] * s.error[k];
+  }
+}
+
+/// q <- q (+) the part of (1) that (4) allows. @return Whether that was all.
+bool correct(World::Impl& w, State& at, double h, LoopStage& s) {
+  update_velocities(w.model, at, w.ws);
+  measure(w, s);
+  s.right = s.error;
+  ask(w, s);
+  bool all = true;
+  for (const Member& m : s.members) {
+    const int root = root_of(w, m);
+    const double speed = w.settings.stabilization.max_speed;
+    const double most = h * h * (2 * s.kinetic[root] + s.mass[root] * speed * speed);
+    const double share = s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
+    all = all && share == 1;
+    for (int k = m.first_row; k < m.first_row + m.count; ++k) s.x[k] *= -share;
+  }
+  std::fill(s.change.begin(), s.change.end(), 0.0);
+  apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, as_vector(s.change));
+  integrate(w.model, at.q_view(), as_vector(s.change), 1);  // (1)
+  return all;
+}
+
+/// What part of the chord the next step may take, by (4).  @pre factored at the present poses, with velocities
+void limit_chords(World::Impl& w, double h, LoopStage& s) {
+  measure(w, s);
+  update_bias_accelerations(w.model, w.ws);
+  for (const Member& m : s.members) {
+    const Loop& loop = w.model.loops[m.loop];
+    const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
+    for (int k = 0; k < m.count; ++k) s.right[m.first_row + k] = 0.5 * h * bias[k];
+  }
+  ask(w, s);
+  for (const Member& m : s.members) {
+    const int root = root_of(w, m);
+    const double most = 2 * kBorrowed * s.kinetic[root];
+    w.loop_chord[m.loop] = s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
+  }
 }
 
 }  // namespace
 
-void World::Impl::close_loops(double h) {
+void World::Impl::close_loops(State& at, double h) {
   LoopStage& s = loop_stage;
   if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
   list_members(*this, s);
   if (s.members.empty()) return;
-  const double at_once = h * settings.stabilization.max_speed;
   for (int round = 0; round < kMostNewton; ++round) {
-    update_poses(model, state, ws);
+    update_poses(model, at, ws);
     const double most = look(*this, s);
     if (!(most > kClosed) || !std::isfinite(most)) return;
     if (round == 0 || most > 1e-6) {
       articulated_factor(model, ws);
       factor(*this, s);
     }
-    limit_errors(*this, h, most, s);
-    std::fill(s.change.begin(), s.change.end(), 0.0);
-    take_back(*this, s, as_vector(s.change));  // (1)
-    integrate(model, state.q_view(), as_vector(s.change), 1);
-    if (most > at_once) return;  // the rest in steps to come
+    if (!correct(*this, at, h, s)) return;  // the rest in steps to come
   }
 }
 
-void World::Impl::project_on_loops(int root) {
+void World::Impl::project_on_loops(State& at, int root) {
   LoopStage& s = loop_stage;
   const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
   if (model.loops.empty() || !wanted) return;
   list_members(*this, s, root);
   if (s.members.empty()) return;
-  update_poses(model, state, ws);
+  update_poses(model, at, ws);
   look(*this, s);
   articulated_factor(model, ws);
   factor(*this, s);
   for (int round = 0; round < 2; ++round) {
-    update_velocities(model, state, ws);
+    update_velocities(model, at, ws);
     row_velocities(s.seen, ws, as_vector(s.right));
-    take_back(*this, s, state.v_view());  // (2)
+    take_back(*this, s, at.v_view());  // (2)
   }
+}
+
+void World::Impl::settle_loops(double h) {
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  close_loops(state, h);
+  project_on_loops(state);
+  if (loop_stage.members.empty()) return;
+  update_velocities(model, state, ws);
+  limit_chords(*this, h, loop_stage);
 }
 
 void World::Impl::hold_loops(std::vector<double>& a) {

@@ -226,6 +226,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   drive_is_row.resize(nv);
   scene_loops = model.loops.size();
   loop_impulse.resize(scene_loops);
+  loop_chord.resize(scene_loops, 1.0);
   trees.resize(count);
   parent.resize(count);
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);

@@ -172,6 +172,11 @@ void runge_kutta(World::Impl& w, double h) {
       for (int i = 0; i < w.model.nq; ++i) w.stage.q[i] = w.state.q[i] + kReach[s] * h * w.rate_q[i];
       for (int i = 0; i < w.model.nv; ++i) w.stage.v[i] = w.state.v[i] + kReach[s] * h * w.acceleration[i];
     }
+    if (s > 0 && !w.model.loops.empty()) {  // the same motion is followed from the nearest state that it can have
+      normalize_quaternions(w.model, w.stage.q);
+      w.close_loops(w.stage, h);
+      w.project_on_loops(w.stage);
+    }
     configuration_rate(w.model, w.stage.q, w.stage.v, w.rate_q);
     w.stage_q = w.stage.q;
     normalize_quaternions(w.model, w.stage.q);
@@ -224,7 +229,7 @@ void World::Impl::move_bodies(double h) {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (trees[t].awake && !trees[t].quarantined) move_tree(*this, static_cast<int>(t), h);
   }
-  close_loops(h);
+  close_loops(state, h);
   give_momentum_back();
 }
 

@@ -210,6 +210,7 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, p.friction_impulse);
   visit(ar, p.drive_impulse);
   visit(ar, p.loop_impulse);
+  visit(ar, p.loop_chord);
   visit(ar, p.contacts);
   visit(ar, p.trees);
   visit(ar, p.springs);
@@ -231,7 +232,7 @@ bool fits(const Persistent& p, const World::Impl& w) {
   if (p.state.q.size() != w.state.q.size() || p.q_before.size() != w.state.q.size() ||
       p.drives.size() != nv || p.trees.size() != w.trees.size() ||
       p.loop_impulse.size() != w.scene_loops + p.attached.size() ||
-      p.state.loop_closed.size() != p.loop_impulse.size())
+      p.state.loop_closed.size() != p.loop_impulse.size() || p.loop_chord.size() != p.loop_impulse.size())
     return false;
   for (const Attachment& a : p.attached) {
     const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);

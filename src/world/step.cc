@@ -65,8 +65,7 @@ void World::Impl::substep(double h) {
   watch.lap(times.solve);
   move_bodies(h);
   stop_fast_bodies(h);
-  close_loops(h);
-  project_on_loops();
+  settle_loops(h);
   watch.lap(times.integrate);
   finish(h);
   h_now = 0;

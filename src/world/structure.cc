@@ -98,6 +98,7 @@ Result<JointId> World::attach(Joint joint) {
   w.attached.push_back(std::move(added));
   w.state.loop_closed.push_back(true);
   w.loop_impulse.push_back({});
+  w.loop_chord.push_back(1);
   const Loop& loop = w.model.loops.back();
   w.set_pair_joined(loop.body_f, loop.body_m, true);
   w.impact(static_cast<int>(w.model.loops.size()) - 1);
@@ -157,6 +158,7 @@ std::vector<Diagnostic> World::detach(JointId joint) {
   w.model.loops.erase(w.model.loops.begin() + loop);
   w.state.loop_closed.erase(w.state.loop_closed.begin() + loop);
   w.loop_impulse.erase(w.loop_impulse.begin() + loop);
+  w.loop_chord.erase(w.loop_chord.begin() + loop);
   w.attached.erase(w.attached.begin() + (loop - static_cast<int>(w.scene_loops)));
   w.set_pair_joined(gone.body_f, gone.body_m, false);
   w.past_fresh = false;
@@ -268,13 +270,16 @@ void World::Impl::inherit(Impl& old) {
   for (std::size_t i = 0; i < scene_loops; ++i) {
     const int before = old.find_loop(model.loops[i].joint);
     state.loop_closed[i] = before < 0 || old.state.loop_closed[before];
-    if (before >= 0) loop_impulse[i] = old.loop_impulse[before];
+    if (before < 0) continue;
+    loop_impulse[i] = old.loop_impulse[before];
+    loop_chord[i] = old.loop_chord[before];
   }
   attached = old.attached;
   for (std::size_t i = 0; i < attached.size(); ++i) {
     add_attached_loop(attached[i]);
     state.loop_closed.push_back(old.state.loop_closed[old.scene_loops + i]);
     loop_impulse.push_back(old.loop_impulse[old.scene_loops + i]);
+    loop_chord.push_back(old.loop_chord[old.scene_loops + i]);
   }
   attach_count = old.attach_count;
   cuts = old.cuts;

@@ -116,7 +116,7 @@ void World::Impl::refresh_past() const {
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
     const int first = past_rows.size();
     if (!state.loop_closed[i]) continue;
-    add_loop_rows(model, past, static_cast<int>(i), settings.stabilization, h_before, past_rows);
+    add_loop_rows(model, past, static_cast<int>(i), settings.stabilization, h_before, 0, past_rows);
     for (int r = first; r < past_rows.size(); ++r) {
       const ImpulseRow& row = past_rows.impulses[r];
       const double force = loop_impulse[i][r - first] / h_before;

@@ -29,9 +29,10 @@ void add_drive_row(const Model& model, const Workspace& ws, int dof, double disp
 /// Stabilization::kPosition the step moves along the chord of the bent path that the loop leaves,
 ///   J v' = -h (dJ/dt) v / 2,
 /// so that it ends on the path, with the speed it began with, up to h^3.
+/// @param chord  The share of that to take, 0 to 1.
 /// @pre ws has velocities and bias accelerations
 void add_loop_rows(const Model& model, const Workspace& ws, int loop,
-                   const StabilizationSettings& stabilization, double h, Rows& rows);
+                   const StabilizationSettings& stabilization, double h, double chord, Rows& rows);
 
 /// A spring and a damper between a point of a body and a point of the world.
 void add_spring_rows(const Workspace& ws, int spring, int body, const Vec3& point_W, const Vec3& target_W,
