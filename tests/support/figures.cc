@@ -73,6 +73,41 @@ Linkage human16(double height) {
   return std::move(p.m);
 }
 
+Scene high_bar() {
+  Linkage m = human16(1.5);
+  for (const int side : {1, -1}) {
+    const std::string s = side > 0 ? ".l" : ".r";
+    const Vec3 hand(0, 0.22 * side, 1.5 + 0.95);
+    m.join("grip" + s, m.scene.mechanism.find_link("forearm" + s), m.world(), kHinge, hand, kY);
+  }
+  // turning about the bar as one: the trunk's velocity is that of a body on the bar
+  const double w = 2;
+  m.scene.initial.push_back({m.joint_of(m.scene.mechanism.find_link("trunk")), {}, {-0.95 * w, 0, 0, 0, w, 0}});
+  return std::move(m.scene);
+}
+
+Scene swing() {
+  Linkage m = human16(1.0);
+  const Mechanism& names = m.scene.mechanism;
+  const double seat = 0.72, top = 3;
+  LinkId rods[2];
+  for (const int side : {1, -1}) {
+    const std::string s = side > 0 ? ".l" : ".r";
+    const Vec3 above(0, 0.3 * side, top), below(0, 0.3 * side, seat);
+    rods[side > 0 ? 0 : 1] = m.hang("rod" + s, m.world(), kBall, above, kY, rod(above, below, 2, 0.02));
+  }
+  const Vec3 left(0, 0.3, seat), right(0, -0.3, seat);
+  const LinkId board = m.hang("board", rods[1], kBall, right, kY, rod(right, left, 3, 0.05));
+  m.join("knot.l", rods[0], board, kBall, left, kY);
+  for (const int side : {1, -1}) {
+    const std::string s = side > 0 ? ".l" : ".r";
+    const Vec3 hand(0, 0.22 * side, 1.0 + 0.95), thigh(0, 0.09 * side, seat);
+    m.join("hand" + s, names.find_link("forearm" + s), rods[side > 0 ? 0 : 1], kBall, hand, kY);
+    m.join("seat" + s, names.find_link("thigh" + s), board, JointKind::kPrismatic, thigh, kY);
+  }
+  return std::move(m.scene);
+}
+
 void add_floating_chain(Linkage& m, const std::string& name, int links, const Vec3& start, const Vec3& step) {
   LinkId on = m.world();
   for (int k = 0; k < links; ++k) {

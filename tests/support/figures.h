@@ -20,6 +20,13 @@ struct Walker {
 };
 Walker strandbeest();
 
+/// A figure of 16 dofs hangs on a bar by both hands, each on a revolute joint ("grip.l", "grip.r"), and swings.
+Scene high_bar();
+/// A figure of 16 dofs on a swing: two rods on ball joints, a board between them, hands on the rods by ball joints
+/// ("hand.l", "hand.r"), thighs on the board by sliders across ("seat.l", "seat.r"). The board hangs on "rod.r" and
+/// is held to the other rod by the loop "knot.l".
+Scene swing();
+
 /// A chain of `links` rods that floats, for docking; named `name`0, `name`1, ...
 void add_floating_chain(Linkage& m, const std::string& name, int links, const Vec3& start, const Vec3& step);
 

