@@ -39,11 +39,9 @@ void EnvelopeLdl::factor() {
   l_ = a_;
   scale_.resize(n);
   step_.resize(n);
-  double most = 0;
-  for (int i = 0; i < n; ++i) most = std::max(most, a_[start_[i] + i]);
   for (int i = 0; i < n; ++i) {
     const double d = a_[start_[i] + i];
-    scale_[i] = d > 1e-20 * most ? 1 / std::sqrt(d) : 0;
+    scale_[i] = d > 0 ? 1 / std::sqrt(d) : 0;
   }
   for (int i = 0; i < n; ++i) {
     double* row = l_.data() + start_[i];

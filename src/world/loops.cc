@@ -117,6 +117,7 @@ void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const
       double sum = 0;
       for (int d = 0; d < n; ++d) sum += y[k * a.length + d] * z[l * b.length + d];
       s.matrix.at(row, column) += sum;
+      if (row == column && &a == &b) s.x[row] += sum;
     }
   }
 }
@@ -143,6 +144,7 @@ void factor(World::Impl& w, LoopStage& s) {
   response_vectors(w.model, s.rows, w.ws, buffers);
   copy_vectors(buffers, s);
   fill_envelope(w, s);
+  std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
   for (std::size_t i = 0; i < s.members.size(); ++i) {
     const Member& m = s.members[i];
     for (std::size_t j = i + 1; j-- > 0;) {
@@ -156,6 +158,9 @@ void factor(World::Impl& w, LoopStage& s) {
       }
     }
   }
+  // Rows that both sides feel but that part nothing are zero but for rounding: scaled up, that would be noise.
+  for (int i = 0; i < s.size(); ++i)
+    if (s.matrix.at(i, i) < 1e-12 * s.x[i]) s.matrix.at(i, i) = 0;
   s.matrix.factor();
 }
 

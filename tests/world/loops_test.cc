@@ -122,9 +122,6 @@ TEST(Loops, NoDriftAndNoEnergyGained) {
 TEST(Loops, StrandbeestWalksWithoutDrift) {
   test::Walker walker = test::strandbeest();
   World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit), kG(-9.81));
-  world.step();
-  for (const Event& e : world.events()) std::printf("event %d\n", int(e.kind));
-  std::printf("%zu loops err %g nv %d v0 %g\n", world.model().loops.size(), loop_error(world), world.model().nv, world.state().v[0]);
   ASSERT_TRUE(world.set_drive(walker.crank, {.damping = 200, .v_target = 2, .limit = 400}));
   const bool whole = std::getenv("KARAKURI_LONG") != nullptr;  // 60 s take about a minute
   const int steps = whole ? 60000 : 6000;
