@@ -45,7 +45,8 @@ Found follow(std::string engine, const Options& o, Step step, Look look) {
   Found f{.engine = std::move(engine), .best = 1e300};
   const double energy = look(f);
   double spent = 0;
-  for (; f.steps < static_cast<int>(o.seconds / kStep) && (spent < 1e6 * o.budget || f.steps < 1); ++f.steps) {
+  for (; f.steps < static_cast<int>(o.seconds / kStep) && (spent < 1e6 * o.budget || f.steps < 1);
+       ++f.steps) {
     const auto start = std::chrono::steady_clock::now();
     step();
     const double us = 1e6 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -88,7 +89,8 @@ std::string bar(int k, const char* name, const char* place, const char* middle, 
 std::string ladder_as_mjcf(int n) {
   std::string bodies, loops;
   for (int k = 0; k <= n; ++k) {
-    bodies += bar(k, "upright", fmt::format("{} 0 0", k).c_str(), "0 0 0.5", "0.0833333333333 0.0833333333333 1e-6");
+    bodies += bar(k, "upright", fmt::format("{} 0 0", k).c_str(), "0 0 0.5",
+                  "0.0833333333333 0.0833333333333 1e-6");
     if (k < n) {
       bodies += bar(k, "level", "0 0 1", "0.5 0 0", "1e-6 0.0833333333333 0.0833333333333") + "</body>";
       loops += fmt::format(R"(<connect body1="level{}" body2="upright{}" anchor="1 0 0"/>)", k, k + 1);
@@ -145,10 +147,11 @@ std::optional<Found> run_mujoco(int n, const Options& o) {
 int run_all(const Options& o) {
   pin_to_core();
   Report report;
-  report.title = fmt::format("Chains of four-bars (IFToMM A02), steps of {} ms, {} s or what {} s of machine time allow",
-                             1e3 * kStep, o.seconds, o.budget);
-  fmt::print("{}\n\n{:>6} {:>14} {:>12} {:>12} {:>12} {:>12} {:>8}\n", report.title, "loops", "engine", "best [us]",
-             "mean [us]", "drift [m]", "energy [J]", "steps");
+  report.title =
+      fmt::format("Chains of four-bars (IFToMM A02), steps of {} ms, {} s or what {} s of machine time allow",
+                  1e3 * kStep, o.seconds, o.budget);
+  fmt::print("{}\n\n{:>6} {:>14} {:>12} {:>12} {:>12} {:>12} {:>8}\n", report.title, "loops", "engine",
+             "best [us]", "mean [us]", "drift [m]", "energy [J]", "steps");
   double per_loop_ten = 0, per_loop_last = 0, worst_drift = 0;
   for (int n = 1; n <= o.largest; n *= 10) {
     std::vector<Found> all{run_ours(n, Integrator::kSemiImplicit, o), run_ours(n, Integrator::kRk4, o)};
@@ -163,12 +166,13 @@ int run_all(const Options& o) {
     }
 #endif
     for (const Found& f : all)
-      fmt::print("{:>6} {:>14} {:>12.2f} {:>12.2f} {:>12.2e} {:>12.2e} {:>8}\n", n, f.engine, f.best, f.mean, f.drift,
-                 f.energy, f.steps);
+      fmt::print("{:>6} {:>14} {:>12.2f} {:>12.2f} {:>12.2e} {:>12.2e} {:>8}\n", n, f.engine, f.best, f.mean,
+                 f.drift, f.energy, f.steps);
     std::fflush(stdout);
   }
   if (per_loop_ten > 0)
-    report.aims.push_back({fmt::format("time per loop of {} loops over that of 10", o.largest), per_loop_last / per_loop_ten, 2});
+    report.aims.push_back({fmt::format("time per loop of {} loops over that of 10", o.largest),
+                           per_loop_last / per_loop_ten, 2});
   report.aims.push_back({"our largest drift [m]", worst_drift, 1e-9});
   fmt::print("\n");
   print_aims_and_notes(report);
@@ -184,7 +188,8 @@ int main(int argc, char** argv) {
   CLI::App app("Drift and time of closed loops, beside MuJoCo's equality constraints in the same run.");
   app.add_option("--json", options.json, "Write the aims to this file");
   app.add_option("--seconds", options.seconds, "Simulated time, at most")->capture_default_str();
-  app.add_option("--budget", options.budget, "Machine time for each engine and size, at most")->capture_default_str();
+  app.add_option("--budget", options.budget, "Machine time for each engine and size, at most")
+      ->capture_default_str();
   app.add_option("--largest", options.largest, "Loops of the longest chain")->capture_default_str();
   if (const auto code = parse_options(app, argc, argv)) return *code;
   return run_all(options);

@@ -118,8 +118,9 @@ void choose(const Vector& scale, ClosedLoop& out) {
   const Matrix independent = scaled(out.chosen_rows, Eigen::all);
   const PivotedQr by_columns(independent);
   const double best = worst_pivot(by_columns, out.rank);
-  const bool comparable = static_cast<int>(out.dependent.size()) == out.rank &&
-                          std::all_of(out.dependent.begin(), out.dependent.end(), [&](int v) { return v < out.nv; });
+  const bool comparable =
+      static_cast<int>(out.dependent.size()) == out.rank &&
+      std::all_of(out.dependent.begin(), out.dependent.end(), [&](int v) { return v < out.nv; });
   const double kept =
       comparable ? worst_pivot(PivotedQr(Matrix(independent(Eigen::all, out.dependent))), out.rank) : 0;
   out.rechosen = !comparable || kept < kKeep * best;
@@ -160,7 +161,8 @@ Eigen::LLT<Matrix> factor_mass(const Model& model, Workspace& ws) {
 }
 
 /// The change of least norm in the metric of M that changes J x by `r`: L^-T (Y^+)^T r. (4)
-Vector least_change(const Eigen::LLT<Matrix>& mass, const ClosedLoop& loop, const Vector& r, double tolerance) {
+Vector least_change(const Eigen::LLT<Matrix>& mass, const ClosedLoop& loop, const Vector& r,
+                    double tolerance) {
   if (loop.rows == 0) return Vector::Zero(loop.nv);
   // Y^T (rows x nv) x = r, of least norm: a complete orthogonal decomposition finds it at any rank
   const Matrix Y = mass.matrixL().solve(loop.J().transpose());
@@ -181,9 +183,9 @@ Eigen::Map<const Vector> view(const std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
 }
 
-/// min |x|^2 / 2 with S^T x = b and l <= x <= h. Its solution is x = clamp(S y) where y is the multiplier, and y
-/// minimises a convex piecewise quadratic whose gradient is S^T clamp(S y) - b: Newton's method on y with a line
-/// search finds the active bounds in a finite number of steps.
+/// min |x|^2 / 2 with S^T x = b and l <= x <= h. Its solution is x = clamp(S y) where y is the multiplier,
+/// and y minimises a convex piecewise quadratic whose gradient is S^T clamp(S y) - b: Newton's method on y
+/// with a line search finds the active bounds in a finite number of steps.
 struct BoundedLeastNorm {
   const Matrix& S;
   const Vector& b;
@@ -202,7 +204,9 @@ struct BoundedLeastNorm {
     const Matrix normal = free.transpose() * free;
     // where too few are free the gradient itself leads on
     return -Eigen::CompleteOrthogonalDecomposition<Matrix>(normal).solve(gradient) -
-           (free.isZero(0) ? gradient : Vector(gradient - normal * normal.completeOrthogonalDecomposition().solve(gradient)));
+           (free.isZero(0)
+                ? gradient
+                : Vector(gradient - normal * normal.completeOrthogonalDecomposition().solve(gradient)));
   }
   Vector solve() const {
     Vector y = (S.transpose() * S).completeOrthogonalDecomposition().solve(b);

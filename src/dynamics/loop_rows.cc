@@ -6,9 +6,10 @@
 //   screw:                a . p - pitch (turn about a)                                                    (4)
 //   universal:            a . R b - a . b0                    the angle between both axes                 (5)
 //   distance:             |p| - distance                                                                  (6)
-// and their rates u = f . (v_M - v_F) + m . (w_M - w_F), velocities of the bodies at the origin P of M. (1) to
-// (4) have f and m fixed in F; (5) has m = (R b) x a, (6) has f = p / |p|. With r from F's body to P,
-//   du/dt = f' . (v_M - v_F) + f . (a_P - a_F - dw_F x r - w_F x (v_P - v_o)) + m' . (w_M - w_F) + m . (dw_M - dw_F)
+// and their rates u = f . (v_M - v_F) + m . (w_M - w_F), velocities of the bodies at the origin P of M. (1)
+// to (4) have f and m fixed in F; (5) has m = (R b) x a, (6) has f = p / |p|. With r from F's body to P,
+//   du/dt = f' . (v_M - v_F) + f . (a_P - a_F - dw_F x r - w_F x (v_P - v_o)) + m' . (w_M - w_F) + m . (dw_M
+//   - dw_F)
 //                                                                                                         (7)
 // where o is the origin of F's body, and f' = w_F x f, m' = w_F x m but for (5) and (6).
 #include "karakuri/dynamics/loop_rows.h"

@@ -160,7 +160,8 @@ std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
     const Joint& joint = mechanism.joint(id);
     check_joint(joint, flaws);
     if (only_closes_loops(joint.kind) && !mechanism.link(joint.child).is_virtual())
-      flaws.add(fmt::format("joint '{}'", joint.name), fmt::format("a {} joint cannot carry a link", name(joint.kind)),
+      flaws.add(fmt::format("joint '{}'", joint.name),
+                fmt::format("a {} joint cannot carry a link", name(joint.kind)),
                 "close a loop with it (add_loop), and give the link a joint of another kind");
   }
   for (MaterialId id : mechanism.material_ids()) check_material(*mechanism.material(id), flaws);

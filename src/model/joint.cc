@@ -36,7 +36,7 @@ DofKind dof_kind(JointKind kind, int dof) {
 
 bool has_quaternion(JointKind kind) { return kind == JointKind::kSpherical || kind == JointKind::kFree; }
 
-bool needs_axis(JointKind kind) { 
+bool needs_axis(JointKind kind) {
   return kind != JointKind::kFixed && kind != JointKind::kDistance && !has_quaternion(kind);
 }
 

@@ -73,7 +73,8 @@ Result<JointId> Mechanism::add_loop(Joint joint) {
 Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL) {
   const Joint* joint = joints_.find(id);
   if (!joint)
-    return Diagnostic{Severity::kError, "joint", "there is no such joint in this mechanism", "use an id that is alive"};
+    return Diagnostic{Severity::kError, "joint", "there is no such joint in this mechanism",
+                      "use an id that is alive"};
   const LinkId child = joint->child;
   if (links_[child].is_virtual()) return refused(*joint, "it closes a loop", "open the loop instead");
   if (joint->kind == JointKind::kFree && joint->parent == world_)

@@ -1,8 +1,8 @@
 // Velocities after two links were joined. The impact is plastic:
 //   v+ = v + M^-1 J^T lambda,   u+ = J v+                                                         (1)
-// where u+ = 0 along the rows of all closed loops and u+ obeys Coulomb's law at contacts and complementarity at
-// limits that held already. The energy of motion changes by lambda . u+ - |J^T lambda|^2 / 2 in the metric of
-// M^-1, and no law lets lambda . u+ be positive: it never rises. Rows may depend on each other in any way.
+// where u+ = 0 along the rows of all closed loops and u+ obeys Coulomb's law at contacts and complementarity
+// at limits that held already. The energy of motion changes by lambda . u+ - |J^T lambda|^2 / 2 in the metric
+// of M^-1, and no law lets lambda . u+ be positive: it never rises. Rows may depend on each other in any way.
 #include <algorithm>
 
 #include "karakuri/constraint/contact_rows.h"
@@ -37,8 +37,8 @@ void add_unilateral_rows(World::Impl& w, int root) {
     const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
     if (!(c.force.squaredNorm() > 0) || (!takes_part(a) && !takes_part(b))) continue;
     const Surface& surface = w.surface_of(c.collider_a, c.collider_b);
-    add_contact_rows({a, b, c.point, contact_frame(c.normal), 0}, surface, surface.static_friction, 0, none, 1,
-                     static_cast<int>(i), w.rows);
+    add_contact_rows({a, b, c.point, contact_frame(c.normal), 0}, surface, surface.static_friction, 0, none,
+                     1, static_cast<int>(i), w.rows);
   }
 }
 
@@ -69,8 +69,9 @@ void solve_rows(World::Impl& w) {
     (void)solver::solve(slot.problem, settings, slot.solver, slot.lambda);
     each_row([&](int here, int all) { w.rows.lambda[all] = slot.lambda[here]; });
   }
-  apply_impulses(w.model, w.rows.impulses, Eigen::Map<const Eigen::VectorXd>(w.rows.lambda.data(), w.rows.size()),
-                 w.ws, w.state.v_view());
+  apply_impulses(w.model, w.rows.impulses,
+                 Eigen::Map<const Eigen::VectorXd>(w.rows.lambda.data(), w.rows.size()), w.ws,
+                 w.state.v_view());
 }
 
 }  // namespace

@@ -25,14 +25,31 @@ Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
 }
 
+/// Whether a tree's state is finite: what is not must not reach others through their common matrix.
+bool is_finite(const World::Impl& w, const State& at, int body, LoopStage& s) {
+  const int t = w.tree_of[body];
+  if (t < 0) return true;
+  if (s.counted[t] == 0) {
+    const Tree& tree = w.model.trees[t];
+    const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    double sum = 0;
+    for (int i = first.first_q; i < last.first_q + q_size(last.kind); ++i) sum += std::abs(at.q[i]);
+    for (int i = first.first_v; i < last.first_v + last.dofs; ++i) sum += std::abs(at.v[i]);
+    s.counted[t] = std::isfinite(sum) ? 1 : 2;
+  }
+  return s.counted[t] == 1;
+}
+
 /// Which loops are held: closed, and with a body that answers.
-void list_members(const World::Impl& w, LoopStage& s, int root = -1) {
+void list_members(const World::Impl& w, const State& at, LoopStage& s, int root = -1) {
   s.members.clear();
+  s.counted.assign(w.model.trees.size(), 0);
   int row = 0;
   for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
     const Loop& loop = w.model.loops[i];
     if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
     if (root >= 0 && !w.is_of_island(loop, root)) continue;
+    if (!is_finite(w, at, loop.body_f, s) || !is_finite(w, at, loop.body_m, s)) continue;
     const int count = loop_row_count(loop.kind);
     if (count == 0) continue;
     s.members.push_back({static_cast<std::int32_t>(i), row, count, {}});
@@ -106,8 +123,8 @@ int common_length(const Model& model, int a, int b) {
 }
 
 /// Adds the products of the rows of two members through one side of each.
-void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const Member& j, const LoopStage::Side& b,
-                  int n) {
+void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const Member& j,
+                  const LoopStage::Side& b, int n) {
   const double* y = s.vectors.data() + a.y;
   const double* z = s.vectors.data() + b.y + static_cast<std::ptrdiff_t>(j.count) * b.length;
   for (int k = 0; k < i.count; ++k) {
@@ -122,14 +139,34 @@ void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const
   }
 }
 
+/// A dense, and of its diagonal what both sides gave before they cancelled: how most mechanisms are done.
+void fill_dense(World::Impl& w, LoopStage& s) {
+  world_detail::Slot& slot = w.slots[0];
+  const int n = s.size();
+  slot.problem.dense.resize(static_cast<std::size_t>(n) * n);
+  const Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> A(slot.problem.dense.data(), n, n,
+                                                               Eigen::OuterStride<>(n));
+  response(w.model, s.rows, w.ws, slot.response, A);
+  for (int i = 0; i < n; ++i)
+    for (int j = s.first[i]; j <= i; ++j) s.matrix.at(i, j) = A(j, i);
+  const ResponseBuffers& b = slot.response;
+  for (std::size_t k = 0; k < b.sides.size(); ++k) {
+    const ResponseBuffers::Group& g = b.groups[b.sides[k].group];
+    const int in_group = static_cast<int>(k) - g.first_side;
+    const Packed4* y = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
+    for (int d = 0; d < g.length; ++d)
+      s.x[b.sides[k].row] += b.weights[g.weight + d] * y[d].lane[in_group % 4] * y[d].lane[in_group % 4];
+  }
+}
+
 void fill_envelope(const World::Impl& w, LoopStage& s) {
   s.first_of_tree.assign(w.model.trees.size(), -1);
   s.first.resize(s.rows.size());
   for (const Member& m : s.members) {
     int first = m.first_row;
-    for (const LoopStage::Side& side : m.side) {
-      if (side.body == 0) continue;
-      int& of_tree = s.first_of_tree[w.tree_of[side.body]];
+    for (const int body : {s.rows[m.first_row].body, s.rows[m.first_row].other}) {
+      if (body == 0) continue;
+      int& of_tree = s.first_of_tree[w.tree_of[body]];
       if (of_tree < 0) of_tree = m.first_row;
       first = std::min(first, of_tree);
     }
@@ -138,13 +175,11 @@ void fill_envelope(const World::Impl& w, LoopStage& s) {
   s.matrix.reset(s.first);
 }
 
-/// A of the rows, factored.  @pre w.ws has the articulated factor of these poses
-void factor(World::Impl& w, LoopStage& s) {
+/// A block by block, where loops share a tree.
+void fill_sparse(World::Impl& w, LoopStage& s) {
   ResponseBuffers& buffers = w.slots[0].response;
   response_vectors(w.model, s.rows, w.ws, buffers);
   copy_vectors(buffers, s);
-  fill_envelope(w, s);
-  std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
   for (std::size_t i = 0; i < s.members.size(); ++i) {
     const Member& m = s.members[i];
     for (std::size_t j = i + 1; j-- > 0;) {
@@ -158,10 +193,23 @@ void factor(World::Impl& w, LoopStage& s) {
       }
     }
   }
-  // Rows that both sides feel but that part nothing are zero but for rounding: scaled up, that would be noise.
+}
+
+/// A of the rows, factored.  @pre w.ws has the articulated factor of these poses
+void factor(World::Impl& w, LoopStage& s) {
+  constexpr int kDenseRows = 400;
+  fill_envelope(w, s);
+  std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
+  if (s.size() <= kDenseRows)
+    fill_dense(w, s);
+  else
+    fill_sparse(w, s);
+  // Rows that both sides feel but that part nothing are zero but for rounding: scaled up, that would be
+  // noise.
   for (int i = 0; i < s.size(); ++i)
     if (s.matrix.at(i, i) < 1e-12 * s.x[i]) s.matrix.at(i, i) = 0;
   s.matrix.factor();
+  s.is_factored = true;
 }
 
 /// x <- x - M^-1 J^T A^+ right
@@ -239,7 +287,8 @@ bool correct(World::Impl& w, State& at, double h, LoopStage& s) {
   return all;
 }
 
-/// What part of the chord the next step may take, by (4).  @pre factored at the present poses, with velocities
+/// What part of the chord the next step may take, by (4).  @pre factored at the present poses, with
+/// velocities
 void limit_chords(World::Impl& w, double h, LoopStage& s) {
   measure(w, s);
   update_bias_accelerations(w.model, w.ws);
@@ -261,7 +310,7 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
 void World::Impl::close_loops(State& at, double h) {
   LoopStage& s = loop_stage;
   if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
-  list_members(*this, s);
+  list_members(*this, at, s);
   if (s.members.empty()) return;
   for (int round = 0; round < kMostNewton; ++round) {
     update_poses(model, at, ws);
@@ -279,17 +328,25 @@ void World::Impl::project_on_loops(State& at, int root) {
   LoopStage& s = loop_stage;
   const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
   if (model.loops.empty() || !wanted) return;
-  list_members(*this, s, root);
+  list_members(*this, at, s, root);
   if (s.members.empty()) return;
   update_poses(model, at, ws);
   look(*this, s);
   articulated_factor(model, ws);
-  factor(*this, s);
-  for (int round = 0; round < 2; ++round) {
+  if (root >= 0 || !s.is_factored || s.matrix.size() != s.size()) factor(*this, s);
+  // with the factor of a pose nearby the first round leaves what the second takes
+  constexpr int kMostRounds = 4;
+  double before = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
     update_velocities(model, at, ws);
     row_velocities(s.seen, ws, as_vector(s.right));
-    take_back(*this, s, at.v_view());  // (2)
+    const double left = as_vector(s.right).cwiseAbs().maxCoeff();
+    if (round == 0) before = left;
+    if (left <= (round > 0 ? 1e-13 * before : 0)) break;
+    if (round > 0 && left > 1e-6 * before) factor(*this, s);  // not so near after all
+    take_back(*this, s, at.v_view());                         // (2)
   }
+  s.is_factored = false;
 }
 
 void World::Impl::settle_loops(double h) {
@@ -304,7 +361,7 @@ void World::Impl::settle_loops(double h) {
 void World::Impl::hold_loops(std::vector<double>& a) {
   LoopStage& s = loop_stage;
   if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
-  list_members(*this, s);
+  list_members(*this, stage, s);
   if (s.members.empty()) return;
   for (int i = 0; has_unresponsive && i < model.nv; ++i)
     if (!responds(model.dofs[i].body)) a[i] = 0;
@@ -319,6 +376,7 @@ void World::Impl::hold_loops(std::vector<double>& a) {
     }
     take_back(*this, s, as_vector(a));  // (3)
   }
+  s.is_factored = false;
 }
 
 }  // namespace karakuri

@@ -172,7 +172,8 @@ void runge_kutta(World::Impl& w, double h) {
       for (int i = 0; i < w.model.nq; ++i) w.stage.q[i] = w.state.q[i] + kReach[s] * h * w.rate_q[i];
       for (int i = 0; i < w.model.nv; ++i) w.stage.v[i] = w.state.v[i] + kReach[s] * h * w.acceleration[i];
     }
-    if (s > 0 && !w.model.loops.empty()) {  // the same motion is followed from the nearest state that it can have
+    if (s > 0 &&
+        !w.model.loops.empty()) {  // the same motion is followed from the nearest state that it can have
       normalize_quaternions(w.model, w.stage.q);
       w.close_loops(w.stage, h);
       w.project_on_loops(w.stage);

@@ -236,7 +236,8 @@ bool fits(const Persistent& p, const World::Impl& w) {
     return false;
   for (const Attachment& a : p.attached) {
     const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);
-    if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) || !find_flaws(a.joint).empty())
+    if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) ||
+        !find_flaws(a.joint).empty())
       return false;
   }
   for (const Contact& c : p.contacts) {
@@ -324,7 +325,8 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
 }
 
 void World::Impl::replace(Persistent&& read) {
-  const std::vector<Loop> old(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops), model.loops.end());
+  const std::vector<Loop> old(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops),
+                              model.loops.end());
   model.loops.resize(scene_loops);
   for (const Loop& loop : old) set_pair_joined(loop.body_f, loop.body_m, false);
   static_cast<Persistent&>(*this) = std::move(read);

@@ -1,9 +1,9 @@
 // Joining and parting while the world runs.
 //
 // A joint that is made is always one more loop (Nakamura & Yamane's pseudo-closed chain): nothing is turned
-// round or compiled, and what it cuts off again costs nothing. A joint of a tree that is cut takes another tree
-// of bodies: the model is compiled anew, and all that is kept between steps moves over by the ids of joints,
-// links and colliders.
+// round or compiled, and what it cuts off again costs nothing. A joint of a tree that is cut takes another
+// tree of bodies: the model is compiled anew, and all that is kept between steps moves over by the ids of
+// joints, links and colliders.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ std::vector<Diagnostic> flaws_of(const Model& model, const Joint& joint) {
   std::vector<Diagnostic> flaws;
   for (const LinkId link : {joint.parent, joint.child})
     if (!model.find(link))
-      flaws.push_back(refused(joint.name, "one of its links is not in this world", "use links of World::scene()"));
+      flaws.push_back(
+          refused(joint.name, "one of its links is not in this world", "use links of World::scene()"));
   if (flaws.empty()) flaws = find_flaws(joint);
   if (flaws.empty() && loop_row_count(joint.kind) == 0)
     flaws.push_back(refused(joint.name, "a free joint holds nothing", "choose another kind"));
@@ -56,8 +57,8 @@ int World::Impl::find_loop(JointId joint) const {
 void World::Impl::add_attached_loop(const Attachment& a) {
   const LinkEntry &on_f = *model.find(a.joint.parent), &on_m = *model.find(a.joint.child);
   model.loops.push_back({a.id, on_f.body, on_m.body, on_f.X_BL * a.joint.X_PF, on_m.X_BL * a.joint.X_CM,
-                         a.joint.kind, a.joint.axis.normalized(), a.joint.second_axis.normalized(), a.joint.pitch,
-                         a.joint.distance});
+                         a.joint.kind, a.joint.axis.normalized(), a.joint.second_axis.normalized(),
+                         a.joint.pitch, a.joint.distance});
 }
 
 void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
@@ -65,10 +66,11 @@ void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
   const auto neighbours = [&](int child, int other) {
     return model.bodies[child].parent == other && model.bodies[child].kind != JointKind::kFree;
   };
-  const bool kept = neighbours(body_a, body_b) || neighbours(body_b, body_a) ||
-                     std::any_of(model.loops.begin(), model.loops.end(), [&](const Loop& l) {
-                       return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
-                     });
+  const bool kept =
+      neighbours(body_a, body_b) || neighbours(body_b, body_a) ||
+      std::any_of(model.loops.begin(), model.loops.end(), [&](const Loop& l) {
+        return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
+      });
   if (!joined && kept) return;
   const int n = static_cast<int>(colliders.size());
   for (int i = 0; i < n; ++i) {
@@ -167,7 +169,8 @@ std::vector<Diagnostic> World::detach(JointId joint) {
 
 // ---- cutting a tree
 
-std::unique_ptr<World::Impl> World::Impl::with_mechanism(Mechanism mechanism, std::vector<Diagnostic>& flaws) {
+std::unique_ptr<World::Impl> World::Impl::with_mechanism(Mechanism mechanism,
+                                                         std::vector<Diagnostic>& flaws) {
   auto compiled = compile(mechanism, model.gravity);
   if (!compiled.ok()) {
     flaws = compiled.errors();
@@ -226,8 +229,8 @@ std::vector<int> match_colliders(const World::Impl& old, const World::Impl& now)
   for (std::size_t i = 0; i < old.colliders.size(); ++i) {
     for (std::size_t j = 0; j < now.colliders.size() && to[i] < 0; ++j) {
       const ColliderInfo &a = old.collider_infos[i], &b = now.collider_infos[j];
-      const bool taken = std::find(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(i), static_cast<int>(j)) !=
-                         to.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool taken = std::find(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(i),
+                                   static_cast<int>(j)) != to.begin() + static_cast<std::ptrdiff_t>(i);
       if (a.link == b.link && a.shape == b.shape && !taken) to[i] = static_cast<int>(j);
     }
   }
@@ -254,11 +257,10 @@ void World::Impl::inherit(Impl& old) {
   move_joints(old.model, old.state.q, model, true, state.q);
   move_joints(old.model, old.q_before, model, true, q_before);
   move_joints(old.model, old.state.v, model, false, state.v);
-  for (const auto& [from, to] : {std::pair{&old.v_before, &v_before}, std::pair{&old.effort, &effort},
-                                 std::pair{&old.drive_effort, &drive_effort},
-                                 std::pair{&old.limit_impulse, &limit_impulse},
-                                 std::pair{&old.friction_impulse, &friction_impulse},
-                                 std::pair{&old.drive_impulse, &drive_impulse}})
+  for (const auto& [from, to] :
+       {std::pair{&old.v_before, &v_before}, std::pair{&old.effort, &effort},
+        std::pair{&old.drive_effort, &drive_effort}, std::pair{&old.limit_impulse, &limit_impulse},
+        std::pair{&old.friction_impulse, &friction_impulse}, std::pair{&old.drive_impulse, &drive_impulse}})
     move_joints(old.model, *from, model, false, *to);
   for (const JointEntry& joint : model.joints) {
     const JointEntry* before = old.model.find(joint.id);
@@ -293,7 +295,8 @@ void World::Impl::inherit(Impl& old) {
   h_before = old.h_before;
   move_contacts(old, *this);
   hooks = std::move(old.hooks);
-  for (const Loop& loop : std::span(model.loops).subspan(scene_loops)) set_pair_joined(loop.body_f, loop.body_m, true);
+  for (const Loop& loop : std::span(model.loops).subspan(scene_loops))
+    set_pair_joined(loop.body_f, loop.body_m, true);
   after_restore();
   events = std::move(old.events);
   broken = std::move(old.broken);

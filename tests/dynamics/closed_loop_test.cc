@@ -20,10 +20,10 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr JointKind kLoopKinds[] = {
-    JointKind::kFixed,     JointKind::kRevolute, JointKind::kPrismatic,   JointKind::kCylindrical,
-    JointKind::kScrew,     JointKind::kUniversal, JointKind::kPlanar,     JointKind::kSpherical,
-    JointKind::kPointOnLine, JointKind::kDistance};
+constexpr JointKind kLoopKinds[] = {JointKind::kFixed,       JointKind::kRevolute,  JointKind::kPrismatic,
+                                    JointKind::kCylindrical, JointKind::kScrew,     JointKind::kUniversal,
+                                    JointKind::kPlanar,      JointKind::kSpherical, JointKind::kPointOnLine,
+                                    JointKind::kDistance};
 
 /// Two chains with bends of all sorts, their ends joined by `kind`, closed as it is built.
 Model joined_chains(JointKind kind, std::uint64_t seed) {
@@ -33,7 +33,8 @@ Model joined_chains(JointKind kind, std::uint64_t seed) {
   for (int side = 0; side < 2; ++side) {
     LinkId on = m.world();
     for (int k = 0; k < 3; ++k) {
-      const LinkId link = m.add_link(std::string(side == 0 ? "a" : "b") + std::to_string(k), test::random_inertia(random));
+      const LinkId link =
+          m.add_link(std::string(side == 0 ? "a" : "b") + std::to_string(k), test::random_inertia(random));
       const JointKind kinds[] = {JointKind::kSpherical, JointKind::kUniversal, JointKind::kPlanar};
       EXPECT_TRUE(m.add_joint(test::random_joint(random, kinds[k], m.link(link).name, on, link)).ok());
       on = link;
@@ -245,7 +246,8 @@ void follow(const Model& model, State& state, double h, int steps, Workspace& ws
   }
 }
 
-// Hairer & Wanner, Solving ODEs II (1996), VII.7, and the Test Set for IVP Solvers (2008): the angles at 0.03 s.
+// Hairer & Wanner, Solving ODEs II (1996), VII.7, and the Test Set for IVP Solvers (2008): the angles at 0.03
+// s.
 TEST(ClosedLoop, AndrewsSqueezerMovesAsPublished) {
   test::Andrews m = test::andrews();
   const Model model = test::compile_or_die(m.scene.mechanism, Vec3::Zero());
@@ -261,7 +263,9 @@ TEST(ClosedLoop, AndrewsSqueezerMovesAsPublished) {
     add_external_wrench(model, ws, m.sprung, m.spring_on_3, {Vec3::Zero(), force}, f_ext);
   };
   follow(model, state, 1e-5, 3000, ws, act);
-  const auto q = [&](const char* name) { return state.q[model.find(m.scene.mechanism.find_joint(name))->first_q]; };
+  const auto q = [&](const char* name) {
+    return state.q[model.find(m.scene.mechanism.find_joint(name))->first_q];
+  };
   const double steps = 1e-6;  // RK4 at 1e-5 s, against 1e-8 at 5e-6 s
   EXPECT_NEAR(q("K1") - 0.0617138900142764496, 15.81077119629904, steps);
   EXPECT_NEAR(q("K2"), -15.75637105984298, steps);

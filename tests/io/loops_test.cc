@@ -76,10 +76,12 @@ TEST(LoadedLoops, ParallelRobotsCloseAndMove) {
     Result<LoadedScene> loaded = load_scene(folder / "robot.urdf", uncached());
     ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
     Mechanism& m = loaded->scene.mechanism;
-    for (const auto& [a, b] : pairs_of(folder / "robot.yaml")) {  // frames of joints, fixed to what they carry
+    for (const auto& [a, b] :
+         pairs_of(folder / "robot.yaml")) {  // frames of joints, fixed to what they carry
       const JointId ja = m.find_joint(a), jb = m.find_joint(b);
       ASSERT_TRUE(ja && jb) << a << " " << b;
-      ASSERT_TRUE(m.add_loop({.name = a + "=" + b, .parent = m.joint(ja).child, .child = m.joint(jb).child}).ok());
+      ASSERT_TRUE(
+          m.add_loop({.name = a + "=" + b, .parent = m.joint(ja).child, .child = m.joint(jb).child}).ok());
     }
     const Result<Model> model = compile(m, loaded->gravity);
     ASSERT_TRUE(model.ok()) << to_string(model.errors());

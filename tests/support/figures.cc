@@ -16,8 +16,8 @@ struct Person {
   Linkage m;
   double z;  // of the pelvis
 
-  LinkId limb(const std::string& name, LinkId on, JointKind kind, const Vec3& from, const Vec3& to, double mass,
-              double radius) {
+  LinkId limb(const std::string& name, LinkId on, JointKind kind, const Vec3& from, const Vec3& to,
+              double mass, double radius) {
     const LinkId link = m.hang(name, on, kind, from, kY, rod(from, to, mass, radius));
     const Vec3 way = to - from;
     m.scene.add_shape(link, Shape::capsule(radius, std::max(0.01, 0.5 * way.norm() - radius)),
@@ -47,7 +47,8 @@ Linkage human40(double height) {
   for (const int side : {1, -1}) {
     const std::string s = side > 0 ? ".l" : ".r";
     const double y = 0.2 * side, h = 0.09 * side;
-    const LinkId collar = p.limb("collar" + s, trunk, kBall, {0, 0.04 * side, z + 0.48}, {0, y, z + 0.48}, 1, 0.04);
+    const LinkId collar =
+        p.limb("collar" + s, trunk, kBall, {0, 0.04 * side, z + 0.48}, {0, y, z + 0.48}, 1, 0.04);
     const LinkId upper = p.limb("upper arm" + s, collar, kBall, {0, y, z + 0.48}, {0, y, z + 0.18}, 2, 0.05);
     const LinkId fore = p.limb("forearm" + s, upper, kHinge, {0, y, z + 0.18}, {0, y, z - 0.08}, 1.2, 0.04);
     p.limb("hand" + s, fore, kBall, {0, y, z - 0.08}, {0, y, z - 0.24}, 0.5, 0.03);
@@ -82,7 +83,8 @@ Scene high_bar() {
   }
   // turning about the bar as one: the trunk's velocity is that of a body on the bar
   const double w = 2;
-  m.scene.initial.push_back({m.joint_of(m.scene.mechanism.find_link("trunk")), {}, {-0.95 * w, 0, 0, 0, w, 0}});
+  m.scene.initial.push_back(
+      {m.joint_of(m.scene.mechanism.find_link("trunk")), {}, {-0.95 * w, 0, 0, 0, w, 0}});
   return std::move(m.scene);
 }
 
@@ -112,7 +114,9 @@ void add_floating_chain(Linkage& m, const std::string& name, int links, const Ve
   LinkId on = m.world();
   for (int k = 0; k < links; ++k) {
     const Vec3 from = start + k * step, to = from + step;
-    const JointKind kind = k == 0 ? JointKind::kFree : k % 2 == 0 ? JointKind::kUniversal : JointKind::kSpherical;
+    const JointKind kind = k == 0       ? JointKind::kFree
+                           : k % 2 == 0 ? JointKind::kUniversal
+                                        : JointKind::kSpherical;
     on = m.hang(fmt::format("{}{}", name, k), on, kind, from, kY, rod(from, to, 1, 0.02));
   }
 }
@@ -130,15 +134,18 @@ struct JansenLeg {
 
   Vec3 at(double x, double z) const { return axis + Vec3(side * x, 0, z); }
   /// Meeting point of two circles, the one to the left of the way from a to b, in the leg's own picture.
-  std::pair<double, double> meet(double ax, double az, double ra, double bx, double bz, double rb, int turn) const {
+  std::pair<double, double> meet(double ax, double az, double ra, double bx, double bz, double rb,
+                                 int turn) const {
     const double dx = bx - ax, dz = bz - az, d = std::hypot(dx, dz);
-    const double t = (d * d + ra * ra - rb * rb) / (2 * d), s = turn * std::sqrt(std::max(0.0, ra * ra - t * t));
+    const double t = (d * d + ra * ra - rb * rb) / (2 * d),
+                 s = turn * std::sqrt(std::max(0.0, ra * ra - t * t));
     return {ax + (t * dx - s * dz) / d, az + (t * dz + s * dx) / d};
   }
   void add(const std::string& name) const {
     constexpr double u = 0.01;  // 1 cm for each of Jansen's units
-    constexpr double a = 38 * u, b = 41.5 * u, c = 39.3 * u, d = 40.1 * u, e = 55.8 * u, f = 39.4 * u, g = 36.7 * u,
-                     h = 65.7 * u, i = 49 * u, j = 50 * u, k = 61.9 * u, l = 7.8 * u, pin = 15 * u;
+    constexpr double a = 38 * u, b = 41.5 * u, c = 39.3 * u, d = 40.1 * u, e = 55.8 * u, f = 39.4 * u,
+                     g = 36.7 * u, h = 65.7 * u, i = 49 * u, j = 50 * u, k = 61.9 * u, l = 7.8 * u,
+                     pin = 15 * u;
     const double turn = side > 0 ? phase : std::numbers::pi - phase;
     const double px = pin * std::cos(turn), pz = pin * std::sin(turn), ox = -a, oz = -l;
     const auto [bx, bz] = meet(px, pz, j, ox, oz, b, -1);  // above: top of the upper triangle
@@ -185,7 +192,8 @@ Walker strandbeest() {
   rubber.static_friction = rubber.kinetic_friction = 0.9;
   const MaterialId material = m.scene.mechanism.add_material({"rubber", rubber});
   for (const LinkId id : m.scene.mechanism.link_ids())
-    for (ShapePlacement& shape : m.scene.mechanism.link(id).shapes) shape.material = material, shape.group = -1;
+    for (ShapePlacement& shape : m.scene.mechanism.link(id).shapes)
+      shape.material = material, shape.group = -1;
   const ShapeId ground = m.scene.add_ground(material, 0);
   (void)ground;
   Walker out;

@@ -16,7 +16,8 @@ namespace {
 
 const Vec3 kY = Vec3::UnitY();
 
-/// The point at given distances from two others in the x-z plane, to the left of the way from a to b, seen from -y.
+/// The point at given distances from two others in the x-z plane, to the left of the way from a to b, seen
+/// from -y.
 Vec3 apex(const Vec3& a, const Vec3& b, double from_a, double from_b) {
   const Vec3 way = b - a;
   const double d = way.norm(), x = (d * d + from_a * from_a - from_b * from_b) / (2 * d);
@@ -50,8 +51,8 @@ LinkId Linkage::hang(const std::string& name, LinkId parent, JointKind kind, con
   return link;
 }
 
-JointId Linkage::join(const std::string& name, LinkId a, LinkId b, JointKind kind, const Vec3& at, const Vec3& axis,
-                      const Vec3& second_axis) {
+JointId Linkage::join(const std::string& name, LinkId a, LinkId b, JointKind kind, const Vec3& at,
+                      const Vec3& axis, const Vec3& second_axis) {
   return value_or_die(scene.mechanism.add_loop({.name = name,
                                                 .kind = kind,
                                                 .parent = a,
@@ -99,8 +100,8 @@ Scene ladder(int n) {
         m.hang(fmt::format("upright{}", k), m.world(), JointKind::kRevolute, foot, kY, rod(foot, top, 1, 0)));
     m.scene.initial.push_back({m.joint_of(upright.back()), {}, {1}});
     if (k == n) break;
-    level.push_back(
-        m.hang(fmt::format("level{}", k), upright.back(), JointKind::kRevolute, top, kY, rod(top, next, 1, 0)));
+    level.push_back(m.hang(fmt::format("level{}", k), upright.back(), JointKind::kRevolute, top, kY,
+                           rod(top, next, 1, 0)));
     m.scene.initial.push_back({m.joint_of(level.back()), {}, {-1}});
   }
   for (int k = 0; k < n; ++k)
@@ -132,10 +133,12 @@ Scene bricard() {
   Linkage m;
   // gravity along -z here: the edges run along x, z, y, x, z and back along y
   const Vec3 P[6] = {{0, 0, 0}, {1, 0, 0}, {1, 0, -1}, {1, 1, -1}, {0, 1, -1}, {0, 1, 0}};
-  const Vec3 axis[6] = {Vec3::UnitZ(), Vec3::UnitY(), Vec3::UnitX(), Vec3::UnitZ(), Vec3::UnitY(), Vec3::UnitX()};
+  const Vec3 axis[6] = {Vec3::UnitZ(), Vec3::UnitY(), Vec3::UnitX(),
+                        Vec3::UnitZ(), Vec3::UnitY(), Vec3::UnitX()};
   LinkId on = m.world();
   for (int k = 0; k < 5; ++k)
-    on = m.hang(fmt::format("rod{}", k), on, JointKind::kRevolute, P[k], axis[k], rod(P[k], P[k + 1], 1, 0.01));
+    on = m.hang(fmt::format("rod{}", k), on, JointKind::kRevolute, P[k], axis[k],
+                rod(P[k], P[k + 1], 1, 0.01));
   m.join("loop", on, m.world(), JointKind::kRevolute, P[5], axis[5]);
   return std::move(m.scene);
 }
@@ -152,10 +155,10 @@ Scene stewart() {
     const double third = 2 * std::numbers::pi / 3 * (k / 2), side = k % 2 == 0 ? -1 : 1;
     const Vec3 foot = around(1.0, 0, third + side * 0.25), head = around(0.5, 1, third + side * 0.8);
     const Vec3 along = (head - foot).normalized(), middle = 0.5 * (foot + head);
-    const LinkId lower =
-        m.hang(fmt::format("cylinder{}", k), m.world(), JointKind::kUniversal, foot, Vec3::UnitX(), rod(foot, middle, 2, 0.04));
-    const LinkId upper =
-        m.hang(fmt::format("piston{}", k), lower, JointKind::kPrismatic, middle, along, rod(middle, head, 1, 0.03));
+    const LinkId lower = m.hang(fmt::format("cylinder{}", k), m.world(), JointKind::kUniversal, foot,
+                                Vec3::UnitX(), rod(foot, middle, 2, 0.04));
+    const LinkId upper = m.hang(fmt::format("piston{}", k), lower, JointKind::kPrismatic, middle, along,
+                                rod(middle, head, 1, 0.03));
     m.join(fmt::format("ball{}", k), upper, top, JointKind::kSpherical, head, Vec3::UnitZ());
   }
   return std::move(m.scene);
@@ -170,14 +173,15 @@ Scene delta() {
     const double angle = 2 * std::numbers::pi / 3 * k;
     const Vec3 out(std::cos(angle), std::sin(angle), 0), across(-out.y(), out.x(), 0);
     const Vec3 hip = 0.2 * out, knee = 0.45 * out - Vec3(0, 0, 0.1), wrist = 0.08 * out - Vec3(0, 0, 0.6);
-    const LinkId arm =
-        m.hang(fmt::format("arm{}", k), m.world(), JointKind::kRevolute, hip, across, rod(hip, knee, 0.5, 0.02));
+    const LinkId arm = m.hang(fmt::format("arm{}", k), m.world(), JointKind::kRevolute, hip, across,
+                              rod(hip, knee, 0.5, 0.02));
     for (int side = -1; side <= 1; side += 2) {
       const Vec3 from = knee + 0.06 * side * across, to = wrist + 0.06 * side * across;
       // a universal joint above: between two balls a rod could spin about itself
-      const LinkId fore = m.hang(fmt::format("forearm{}{}", k, side < 0 ? "a" : "b"), arm, JointKind::kUniversal, from,
-                                 across, rod(from, to, 0.1, 0.01));
-      m.join(fmt::format("ball{}{}", k, side < 0 ? "a" : "b"), fore, tool, JointKind::kSpherical, to, Vec3::UnitZ());
+      const LinkId fore = m.hang(fmt::format("forearm{}{}", k, side < 0 ? "a" : "b"), arm,
+                                 JointKind::kUniversal, from, across, rod(from, to, 0.1, 0.01));
+      m.join(fmt::format("ball{}{}", k, side < 0 ? "a" : "b"), fore, tool, JointKind::kSpherical, to,
+             Vec3::UnitZ());
     }
   }
   return std::move(m.scene);
@@ -186,10 +190,11 @@ Scene delta() {
 Andrews andrews() {
   constexpr double xa = -0.06934, ya = -0.00227, xb = -0.03635, yb = 0.03273, xc = 0.014, yc = 0.072;
   constexpr double d = 0.028, da = 0.0115, e = 0.02, ea = 0.01421, rr = 0.007, ra = 0.00092, sa = 0.01874,
-                   sb = 0.01043, sc = 0.018, sd = 0.02, ta = 0.02308, tb = 0.00916, u = 0.04, ua = 0.01228, ub = 0.00449,
-                   zf = 0.02, zt = 0.04, fa = 0.01421;
-  constexpr double beta = -0.0617138900142764496, theta = 0, gamma = 0.455279819163070380, phi = 0.222668390165885885,
-                   delta = 0.487364979543842550, omega = -0.222668390165885885, epsilon = 1.23054744454982119;
+                   sb = 0.01043, sc = 0.018, sd = 0.02, ta = 0.02308, tb = 0.00916, u = 0.04, ua = 0.01228,
+                   ub = 0.00449, zf = 0.02, zt = 0.04, fa = 0.01421;
+  constexpr double beta = -0.0617138900142764496, theta = 0, gamma = 0.455279819163070380,
+                   phi = 0.222668390165885885, delta = 0.487364979543842550, omega = -0.222668390165885885,
+                   epsilon = 1.23054744454982119;
   // the plane of the literature (x, y) is ours (x, z); its turns are about -y
   const auto at = [](double x, double y) { return Vec3(x, 0, y); };
   const auto body = [](double mass, double inertia, const Vec3& com) {
@@ -202,17 +207,20 @@ Andrews andrews() {
   Linkage m;
   const JointKind hinge = JointKind::kRevolute;
   const LinkId k1 = m.hang("K1", m.world(), hinge, O, axis, body(0.04325, 2.194e-6, polar(ra, beta)));
-  const LinkId k2 = m.hang("K2", k1, hinge, crank_pin, axis, body(0.00365, 4.410e-7, crank_pin - polar(da, beta + theta)));
+  const LinkId k2 =
+      m.hang("K2", k1, hinge, crank_pin, axis, body(0.00365, 4.410e-7, crank_pin - polar(da, beta + theta)));
   const LinkId k3 = m.hang("K3", m.world(), hinge, B, axis,
                            body(0.02373, 5.255e-6, B + polar(sa, gamma - quarter) + polar(sb, gamma)));
   const Vec3 E = A + polar(zt, delta);
   const LinkId k5 = m.hang("K5", m.world(), hinge, A, axis,
                            body(0.07050, 1.169e-5, A + polar(ta, delta) + polar(tb, delta + quarter)));
-  const LinkId k4 = m.hang("K4", k5, hinge, E, axis, body(0.00706, 5.667e-7, E + polar(e - ea, phi + delta - quarter)));
+  const LinkId k4 =
+      m.hang("K4", k5, hinge, E, axis, body(0.00706, 5.667e-7, E + polar(e - ea, phi + delta - quarter)));
   const Vec3 H = A + polar(u, epsilon - quarter);
   const LinkId k7 = m.hang("K7", m.world(), hinge, A, axis,
                            body(0.05498, 1.912e-5, A + polar(ua, epsilon - quarter) - polar(ub, epsilon)));
-  const LinkId k6 = m.hang("K6", k7, hinge, H, axis, body(0.00706, 5.667e-7, H + polar(zf - fa, omega + epsilon)));
+  const LinkId k6 =
+      m.hang("K6", k7, hinge, H, axis, body(0.00706, 5.667e-7, H + polar(zf - fa, omega + epsilon)));
   m.join("F3", k2, k3, hinge, F, axis);
   m.join("F4", k2, k4, hinge, F, axis);
   m.join("F6", k2, k6, hinge, F, axis);

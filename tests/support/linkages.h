@@ -11,13 +11,14 @@
 
 namespace karakuri::test {
 
-/// Links that stand with their axes along the world's when all coordinates are neutral, named by where they are then.
+/// Links that stand with their axes along the world's when all coordinates are neutral, named by where they
+/// are then.
 class Linkage {
  public:
   Scene scene;
 
-  /// A link that hangs on `parent` by a joint at a point of the world. The inertia is about the world's origin
-  /// and axes.
+  /// A link that hangs on `parent` by a joint at a point of the world. The inertia is about the world's
+  /// origin and axes.
   LinkId hang(const std::string& name, LinkId parent, JointKind kind, const Vec3& at, const Vec3& axis,
               const Inertia& inertia_W);
   /// Lets the two links share a joint at a point of the world.
@@ -40,15 +41,15 @@ State initial_state(const Scene& scene, const Model& model);
 /// Writes a state as the scene's initial one.
 void set_initial(Scene& scene, const Model& model, const State& state);
 
-/// IFToMM A02: n + 1 upright bars on the ground, n level bars that join their tops; all of 1 m and 1 kg. Moves at
-/// 1 rad/s. Link "upright0" ends in B0.
+/// IFToMM A02: n + 1 upright bars on the ground, n level bars that join their tops; all of 1 m and 1 kg.
+/// Moves at 1 rad/s. Link "upright0" ends in B0.
 Scene ladder(int n);
 /// Ground 1, crank 0.3, coupler 0.9, rocker 0.8; at rest.
 Scene four_bar();
 /// Two rockers and a coupler whose middle runs along a line, almost.
 Scene chebyshev();
-/// IFToMM A04: five rods of 1 m and 1 kg and the ground make a hexagon along the edges of a cube, six revolute
-/// joints: Gruebler counts no freedom, it has one.
+/// IFToMM A04: five rods of 1 m and 1 kg and the ground make a hexagon along the edges of a cube, six
+/// revolute joints: Gruebler counts no freedom, it has one.
 Scene bricard();
 /// Six legs with universal and spherical joints under a plate: six freedoms.
 Scene stewart();

@@ -1,6 +1,7 @@
 // Closed loops in a world: the IFToMM benchmarks, position errors at every step, energy, momentum.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
@@ -33,6 +34,7 @@ double loop_error(const World& world) {
 struct Course {
   double error = 0;          // largest of the loops
   double lost = 0, won = 0;  // of the energy, at most [J]
+  double kinetic = 0;        // at most [J]
 };
 
 Course run(World& world, double time) {
@@ -42,7 +44,9 @@ Course run(World& world, double time) {
   for (int i = 0; i < steps; ++i) {
     world.step();
     out.error = std::max(out.error, loop_error(world));
-    const double change = world.energies().total() - start;
+    const Energies now = world.energies();
+    const double change = now.total() - start;
+    out.kinetic = std::max(out.kinetic, now.kinetic);
     out.won = std::max(out.won, change);
     out.lost = std::max(out.lost, -change);
   }
@@ -90,13 +94,15 @@ TEST(Loops, BricardKeepsItsEnergy) {
   for (const Integrator integrator : {Integrator::kRk4, Integrator::kSemiImplicit}) {
     World world = make_world(test::bricard(), with(integrator), kG(-9.81));
     const Course course = run(world, 10);
-    std::printf("A04 %s: won %.2e lost %.2e loop %.2e\n", std::string(name_of(integrator)).c_str(), course.won,
-                course.lost, course.error);
+    std::printf("A04 %s: won %.2e lost %.2e loop %.2e\n", std::string(name_of(integrator)).c_str(),
+                course.won, course.lost, course.error);
     EXPECT_LT(course.error, 1e-9);
     if (integrator == Integrator::kRk4) EXPECT_LT(std::max(course.won, course.lost), 1e-4);
   }
 }
 
+// The default integrator is of first order: its energy swings by about h times the rates. It must not climb,
+// also where Stewart's legs and the delta's arms are stretched out and fall through.
 TEST(Loops, NoDriftAndNoEnergyGained) {
   struct Case {
     const char* name;
@@ -112,9 +118,10 @@ TEST(Loops, NoDriftAndNoEnergyGained) {
     SCOPED_TRACE(c.name);
     World world = make_world(std::move(c.scene), with(Integrator::kSemiImplicit), kG(-9.81));
     const Course course = run(world, 5);
-    std::printf("%s: won %.2e lost %.2e of %.2e loop %.2e\n", c.name, course.won, course.lost,
-                world.energies().kinetic, course.error);
+    std::printf("%s: won %.2e lost %.2e of %.2e loop %.2e\n", c.name, course.won, course.lost, course.kinetic,
+                course.error);
     EXPECT_LT(course.error, 1e-9);
+    EXPECT_LE(course.won, 0.01 * course.kinetic + 1e-12);
   }
 }
 
@@ -123,8 +130,8 @@ TEST(Loops, StrandbeestWalksWithoutDrift) {
   test::Walker walker = test::strandbeest();
   World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit), kG(-9.81));
   ASSERT_TRUE(world.set_drive(walker.crank, {.damping = 200, .v_target = 2, .limit = 400}));
-  const bool whole = std::getenv("KARAKURI_LONG") != nullptr;  // 60 s take about a minute
-  const int steps = whole ? 60000 : 6000;
+  const bool whole = std::getenv("KARAKURI_LONG") != nullptr;  // 60 s
+  const int steps = whole ? 60000 : 2000;
   double error = 0;
   for (int i = 0; i < steps; ++i) {
     world.step();
@@ -132,11 +139,11 @@ TEST(Loops, StrandbeestWalksWithoutDrift) {
     ASSERT_TRUE(world.pose(walker.body).p.allFinite());
   }
   const Vec3 p = world.pose(walker.body).p;
-  std::printf("Strandbeest: %.1f s, at %.3f %.3f %.3f, loop %.2e, %d rows\n", world.time(), p.x(), p.y(), p.z(), error,
-              world.report().rows);
+  std::printf("Strandbeest: %.1f s, at %.3f %.3f %.3f, loop %.2e, %d rows\n", world.time(), p.x(), p.y(),
+              p.z(), error, world.report().rows);
   EXPECT_LT(error, 1e-9);
-  EXPECT_GT(std::abs(p.x()), 0.1 * world.time()) << "it has walked";
-  EXPECT_GT(p.z(), 0.6) << "and is on its feet";
+  EXPECT_GT(std::abs(p.x()), 0.2 * world.time()) << "it has walked";
+  EXPECT_GT(p.z(), 0.8) << "and is on its feet";
 }
 
 TEST(Loops, DeltaRobotUnderPd) {
@@ -162,6 +169,38 @@ TEST(Loops, DeltaRobotUnderPd) {
   EXPECT_LT(tilt, 1e-8) << "its plate stays level: the arms are parallelograms";
 }
 
+// A mechanism that is driven beyond all numbers is frozen; another with loops goes on as if it were alone.
+TEST(Loops, OneThatFailsDoesNotSpoilTheOthers) {
+  const auto build = [](bool both) {
+    test::Linkage m;
+    const auto pair = [&](const std::string& name, double y) {
+      const Vec3 A(0, y, 1), B(0.5, y, 1), C(0.25, y, 0.6);
+      const LinkId left =
+          m.hang(name + "a", m.world(), JointKind::kRevolute, A, Vec3::UnitY(), test::rod(A, C, 1));
+      const LinkId right =
+          m.hang(name + "b", m.world(), JointKind::kUniversal, B, Vec3::UnitY(), test::rod(B, C, 1));
+      m.join(name, left, right, JointKind::kDistance, C + Vec3(0, 0, -0.1), Vec3::UnitY());
+      Joint& joint = m.scene.mechanism.joint(m.scene.mechanism.find_joint(name));
+      joint.X_CM.p += Vec3(0.1, 0, 0);
+      joint.distance = 0.1;
+    };
+    pair("good", 0);
+    if (both) pair("bad", 5);
+    return make_world(std::move(m.scene), with(Integrator::kSemiImplicit));
+  };
+  World alone = build(false), both = build(true);
+  alone.step(10);
+  both.step(10);
+  const LinkId bad = both.scene().mechanism.find_link("bada");
+  both.set_v(both.scene().mechanism.find_joint("bada"), std::array{1e200});
+  alone.step(10);
+  both.step(10);
+  EXPECT_TRUE(both.quarantined(bad));
+  const JointId good = alone.scene().mechanism.find_joint("gooda");
+  EXPECT_FALSE(both.quarantined(both.scene().mechanism.find_link("gooda")));
+  EXPECT_NEAR(both.q(both.scene().mechanism.find_joint("gooda"))[0], alone.q(good)[0], 1e-12);
+}
+
 // What floats keeps its momentum, loops or not; and no step asks for memory.
 TEST(Loops, MomentumOfWhatFloats) {
   test::Linkage m;
@@ -170,7 +209,8 @@ TEST(Loops, MomentumOfWhatFloats) {
   const Vec3 A(0.2, 0, 0), B(0.3, 0.1, 0.5), C(-0.3, 0, 0.4), D(-0.2, 0, 0);
   const LinkId left = m.hang("left", base, JointKind::kSpherical, A, Vec3::UnitY(), test::rod(A, B, 1, 0.02));
   const LinkId over = m.hang("over", left, JointKind::kUniversal, B, Vec3::UnitY(), test::rod(B, C, 1, 0.02));
-  const LinkId right = m.hang("right", base, JointKind::kSpherical, D, Vec3::UnitY(), test::rod(D, C, 1, 0.02));
+  const LinkId right =
+      m.hang("right", base, JointKind::kSpherical, D, Vec3::UnitY(), test::rod(D, C, 1, 0.02));
   m.join("loop", over, right, JointKind::kSpherical, C, Vec3::UnitY());
   m.scene.initial.push_back({m.joint_of(base), {}, {0.1, 0.2, 0.3, 1, -2, 0.5}});
   m.scene.initial.push_back({m.joint_of(left), {}, {2, -1, 1}});

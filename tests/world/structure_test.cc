@@ -39,12 +39,18 @@ void shake(World& world, std::uint64_t seed, double speed = 1) {
   ASSERT_TRUE(world.set_state(state.q, state.v));
 }
 
-constexpr JointKind kAllLoops[] = {
-    JointKind::kFixed,     JointKind::kRevolute, JointKind::kPrismatic, JointKind::kCylindrical, JointKind::kScrew,
-    JointKind::kUniversal, JointKind::kPlanar,   JointKind::kSpherical, JointKind::kPointOnLine, JointKind::kDistance};
+constexpr JointKind kAllLoops[] = {JointKind::kFixed,       JointKind::kRevolute,  JointKind::kPrismatic,
+                                   JointKind::kCylindrical, JointKind::kScrew,     JointKind::kUniversal,
+                                   JointKind::kPlanar,      JointKind::kSpherical, JointKind::kPointOnLine,
+                                   JointKind::kDistance};
 
 Joint joint_of(JointKind kind) {
-  return {.name = "grip", .kind = kind, .axis = Vec3(1, 2, 3), .second_axis = Vec3(3, 0, -1), .pitch = 0.1, .distance = 0.1};
+  return {.name = "grip",
+          .kind = kind,
+          .axis = Vec3(1, 2, 3),
+          .second_axis = Vec3(3, 0, -1),
+          .pitch = 0.1,
+          .distance = 0.1};
 }
 
 TEST(Structure, DockingKeepsMomentumAndNeverGainsEnergy) {
@@ -59,15 +65,17 @@ TEST(Structure, DockingKeepsMomentumAndNeverGainsEnergy) {
     const Force before = momentum_of(world);
     const double energy = world.energies().kinetic;
     // frames that coincide; for the kind that keeps points apart, one of them aside
-    const Transform here = Transform::translation({1.55, 0.05, 0}), aside = Transform::translation({1.55, 0.15, 0});
-    const auto joint = world.attach(a, world.pose(a).inverse() * here, b,
-                                    world.pose(b).inverse() * (kind == JointKind::kDistance ? aside : here), joint_of(kind));
+    const Transform here = Transform::translation({1.55, 0.05, 0}),
+                    aside = Transform::translation({1.55, 0.15, 0});
+    const auto joint =
+        world.attach(a, world.pose(a).inverse() * here, b,
+                     world.pose(b).inverse() * (kind == JointKind::kDistance ? aside : here), joint_of(kind));
     ASSERT_TRUE(joint.ok()) << to_string(joint.errors());
     EXPECT_LT(size_of(momentum_of(world) - before), 1e-12 * (1 + size_of(before)));
     EXPECT_LT(world.energies().kinetic, energy) << "random velocities do not happen to agree";
 
-    // and in the second after: internal forces all. Of the angular momentum only what the trees' own centres of
-    // mass carry is kept to first order of the step: their ways are polygons.
+    // and in the second after: internal forces all. Of the angular momentum only what the trees' own centres
+    // of mass carry is kept to first order of the step: their ways are polygons.
     world.step(1000);
     EXPECT_LT((momentum_of(world) - before).force.norm(), 1e-10 * (1 + size_of(before)));
     EXPECT_LT(size_of(momentum_of(world) - before), 0.01 * (1 + size_of(before)));
@@ -85,7 +93,8 @@ TEST(Structure, ImpactWithinOneMechanismRespectsItsLoops) {
   const LinkId left = m.scene.mechanism.find_link("hand.l"), right = m.scene.mechanism.find_link("hand.r");
   const LinkId foot = m.scene.mechanism.find_link("foot.l");
   Scene scene = m.scene;
-  m.join("feet", foot, m.scene.mechanism.find_link("foot.r"), JointKind::kSpherical, {0.1, 0, 0.1}, Vec3::UnitZ());
+  m.join("feet", foot, m.scene.mechanism.find_link("foot.r"), JointKind::kSpherical, {0.1, 0, 0.1},
+         Vec3::UnitZ());
   m.join("hands", left, right, JointKind::kFixed, {0, 0, 0.8}, Vec3::UnitZ());
   const Model model = test::compile_or_die(m.scene.mechanism, Vec3::Zero());
   ASSERT_EQ(model.nv, 46);
@@ -97,7 +106,10 @@ TEST(Structure, ImpactWithinOneMechanismRespectsItsLoops) {
   Workspace ws(model);
   project_velocities(model, expected, ws);
   const LinkId other = world.scene().mechanism.find_link("foot.r");
-  ASSERT_TRUE(world.attach_here(foot, other, Transform::translation({0.1, 0, 0.1}), {.name = "feet", .kind = JointKind::kSpherical}).ok());
+  ASSERT_TRUE(world
+                  .attach_here(foot, other, Transform::translation({0.1, 0, 0.1}),
+                               {.name = "feet", .kind = JointKind::kSpherical})
+                  .ok());
   ASSERT_TRUE(world.attach_here(left, right, Transform::translation({0, 0, 0.8}), {.name = "hands"}).ok());
   // two impacts one after the other end where one with both rows would not; so does repeating the first
   State both = world.state();
@@ -122,8 +134,8 @@ TEST(Structure, ImpactWithinOneMechanismRespectsItsLoops) {
 
 TEST(Structure, AttachingRespectsContacts) {
   test::BoxOnGround setup(0.6);
-  const LinkId hammer =
-      setup.scene.add_body("hammer", Shape::sphere(0.1), 5, Transform::translation({0.3, 0, 0.8}), setup.material);
+  const LinkId hammer = setup.scene.add_body("hammer", Shape::sphere(0.1), 5,
+                                             Transform::translation({0.3, 0, 0.8}), setup.material);
   World world = make_world(std::move(setup.scene), awake());
   world.step(10);
   const Vec3 held = world.pose(setup.box).inverse_apply(world.pose(hammer).p);
@@ -162,7 +174,9 @@ TEST(Structure, WhatCannotBeIsRefused) {
   EXPECT_FALSE(world.attach(hand, {}, LinkId{999, 1}, {}, {.name = "x"}).ok());
   EXPECT_FALSE(world.attach(hand, {}, hand, {}, {.name = "x"}).ok());
   EXPECT_FALSE(world.attach(hand, {}, foot, {}, {.name = "x", .kind = JointKind::kFree}).ok());
-  EXPECT_FALSE(world.attach(hand, {}, foot, {}, {.name = "x", .kind = JointKind::kRevolute, .axis = Vec3::Zero()}).ok());
+  EXPECT_FALSE(
+      world.attach(hand, {}, foot, {}, {.name = "x", .kind = JointKind::kRevolute, .axis = Vec3::Zero()})
+          .ok());
   EXPECT_FALSE(world.attach(hand, {}, foot, {}, {.name = "x", .kind = JointKind::kDistance}).ok());
   EXPECT_FALSE(world.detach(JointId{12345, 1}).empty());
   EXPECT_FALSE(world.detach(root).empty()) << "it is free already";
@@ -188,7 +202,8 @@ TEST(Structure, TenThousandTimesLeavesNothingBehindAndIsCheap) {
   for (int round = 0; round < 100; ++round) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; ++i) once();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 100);
+    best =
+        std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 100);
   }
   EXPECT_EQ(mallinfo2().uordblks, heap);
   EXPECT_EQ(world.snapshot().bytes.size(), saved);
@@ -213,8 +228,11 @@ TEST(Structure, ATreeCanBeCut) {
   ASSERT_TRUE(world.detach(elbow).empty());
   EXPECT_EQ(world.model().nv, 46 - 1 + 6);
   EXPECT_LT((world.pose(hand).p - X.p).norm() + (world.pose(hand).R - X.R).norm(), 1e-13);
-  EXPECT_LT((world.velocity(hand).linear - V.linear).norm() + (world.velocity(hand).angular - V.angular).norm(), 1e-12);
-  EXPECT_EQ((world.velocity(head).linear - V_head.linear).norm(), 0) << "what was not cut off is the same to the bit";
+  EXPECT_LT(
+      (world.velocity(hand).linear - V.linear).norm() + (world.velocity(hand).angular - V.angular).norm(),
+      1e-12);
+  EXPECT_EQ((world.velocity(head).linear - V_head.linear).norm(), 0)
+      << "what was not cut off is the same to the bit";
   EXPECT_LT(size_of(momentum_of(world) - before), 1e-11 * size_of(before));
   EXPECT_NEAR(world.energies().total(), energy, 1e-11 * std::abs(energy));
   EXPECT_FALSE(world.detach(elbow).empty()) << "its id is dead";
@@ -235,8 +253,10 @@ TEST(Structure, ATreeCanBeCut) {
   const Vec3 weight = 0.2 * start.mass * Vec3(0, 0, -9.81);
   EXPECT_LT((centre().momentum.force - start.momentum.force - weight).norm(), 1e-11);
   EXPECT_LT((centre().momentum.moment - start.momentum.moment).norm(), 1e-11);
-  EXPECT_TRUE(world.attach_here(world.scene().mechanism.find_link("upper arm.l"), fore,
-                                world.pose(fore), {.name = "seam", .kind = JointKind::kSpherical}).ok())
+  EXPECT_TRUE(world
+                  .attach_here(world.scene().mechanism.find_link("upper arm.l"), fore, world.pose(fore),
+                               {.name = "seam", .kind = JointKind::kSpherical})
+                  .ok())
       << "and can be joined again";
   world.step(10);
 }
@@ -249,7 +269,8 @@ TEST(Structure, JointsBreakUnderLoad) {
   World world = make_world(std::move(scene), awake(), Vec3(0, 0, -10));
   const LinkId ceiling = world.scene().mechanism.world();
   const JointId first = *world.attach_here(ceiling, upper, {}, {.name = "first"});
-  const JointId second = *world.attach_here(upper, lower, Transform::translation({0, 0, -1.5}), {.name = "second"});
+  const JointId second =
+      *world.attach_here(upper, lower, Transform::translation({0, 0, -1.5}), {.name = "second"});
   ASSERT_TRUE(world.set_breaking(first, 30.5));
   ASSERT_TRUE(world.set_breaking(second, 20.5));
   world.step(100);
@@ -263,9 +284,11 @@ TEST(Structure, JointsBreakUnderLoad) {
   world.step();
   ASSERT_EQ(world.attachments().size(), 1u);
   EXPECT_EQ(world.attachments()[0].id, second);
-  ASSERT_EQ(std::count_if(world.events().begin(), world.events().end(), [&](const Event& e) {
-              return e.kind == EventKind::kBreak && e.joint == first && e.link_b == upper;
-            }), 1);
+  ASSERT_EQ(std::count_if(world.events().begin(), world.events().end(),
+                          [&](const Event& e) {
+                            return e.kind == EventKind::kBreak && e.joint == first && e.link_b == upper;
+                          }),
+            1);
   world.step(100);
   EXPECT_LT(world.velocity(lower).linear.z(), -0.9);
 
@@ -274,8 +297,11 @@ TEST(Structure, JointsBreakUnderLoad) {
   World figure = make_world(std::move(m.scene), awake());
   const Mechanism& mechanism = figure.scene().mechanism;
   for (const char* hand : {"forearm.l", "forearm.r"})
-    ASSERT_TRUE(figure.attach_here(mechanism.world(), mechanism.find_link(hand),
-                                   figure.pose(mechanism.find_link(hand)), {.name = hand, .kind = JointKind::kRevolute}).ok());
+    ASSERT_TRUE(figure
+                    .attach_here(mechanism.world(), mechanism.find_link(hand),
+                                 figure.pose(mechanism.find_link(hand)),
+                                 {.name = hand, .kind = JointKind::kRevolute})
+                    .ok());
   const LinkId shank = mechanism.find_link("shank.l");
   ASSERT_TRUE(figure.set_breaking(mechanism.find_joint("shank.l"), 4.3 * 9.8 * 3));
   figure.step(50);
@@ -292,7 +318,8 @@ TEST(Structure, SnapshotsCrossChangesInBothDirections) {
     return make_world(std::move(m.scene));
   };
   World world = build();
-  const LinkId hand = world.scene().mechanism.find_link("hand.l"), foot = world.scene().mechanism.find_link("foot.l");
+  const LinkId hand = world.scene().mechanism.find_link("hand.l"),
+               foot = world.scene().mechanism.find_link("foot.l");
   const JointId knee = world.scene().mechanism.find_joint("shank.r");
   world.step(100);
   const Snapshot whole = world.snapshot();
@@ -301,7 +328,8 @@ TEST(Structure, SnapshotsCrossChangesInBothDirections) {
   const std::uint64_t whole_later = world.hash();
   ASSERT_TRUE(world.restore(whole).empty());
 
-  const JointId grip = *world.attach_here(hand, foot, world.pose(hand), {.name = "grip", .kind = JointKind::kSpherical});
+  const JointId grip =
+      *world.attach_here(hand, foot, world.pose(hand), {.name = "grip", .kind = JointKind::kSpherical});
   world.step(30);
   const Snapshot joined = world.snapshot();
   world.step(50);
@@ -313,7 +341,8 @@ TEST(Structure, SnapshotsCrossChangesInBothDirections) {
   world.step(50);
   const std::uint64_t cut_later = world.hash();
 
-  const auto check = [&](World& w, const Snapshot& from, std::uint64_t later, std::size_t attachments, int nv) {
+  const auto check = [&](World& w, const Snapshot& from, std::uint64_t later, std::size_t attachments,
+                         int nv) {
     const std::vector<Diagnostic> flaws = w.restore(from);
     ASSERT_TRUE(flaws.empty()) << to_string(flaws);
     EXPECT_EQ(w.attachments().size(), attachments);

@@ -61,9 +61,9 @@ class Mechanism {
   /// Closes a loop: `joint.child` names the real link; the joint is hung on `joint.parent` with a new virtual
   /// link. Any two links may be joined, also of different trees, in any number.
   Result<JointId> add_loop(Joint joint);
-  /// Parts a link from its parent, with all that hangs on it: it hangs on the world by a free joint from then on,
-  /// neutral at X_WL, that takes over the name. Loops stay. Refused where the joint closes a loop or is free
-  /// already. The id of the old joint is dead, that of the new one is returned.
+  /// Parts a link from its parent, with all that hangs on it: it hangs on the world by a free joint from then
+  /// on, neutral at X_WL, that takes over the name. Loops stay. Refused where the joint closes a loop or is
+  /// free already. The id of the old joint is dead, that of the new one is returned.
   Result<JointId> cut(JointId joint, const Transform& X_WL);
   /// A link with a free joint to the world, at X_WL. The joint gets the link's name; its frame M lies in the
   /// centre of mass, so that free flight is integrated exactly along a straight line or parabola.

@@ -50,8 +50,9 @@ enum class EventKind : std::uint8_t {
 struct Event {
   EventKind kind = EventKind::kContactBegin;
   double time = 0;
-  LinkId link_a, link_b;  // contact: both; break: that were joined; sleep, wake, quarantine: the root of the tree
-  JointId joint;          // limit, break
+  LinkId link_a,
+      link_b;     // contact: both; break: that were joined; sleep, wake, quarantine: the root of the tree
+  JointId joint;  // limit, break
 };
 
 /// What a joint carries, mean over the step.

@@ -122,16 +122,17 @@ class World {
   bool set_loop_closed(JointId joint, bool closed);
 
   // ---- changing its structure, also from hooks (docs/loops.md)
-  /// Joins two links from now on, by a joint of any kind: frame F is fixed to joint.parent, frame M to joint.child.
-  /// Any two links can be joined. Their velocities change as in a plastic impact, with all closed loops and
-  /// contacts respected: energy of motion is lost or kept, never gained. Frames that are apart are brought
-  /// together at stabilization.max_speed. Joined links no longer touch. What the joint's dofs say is not used.
+  /// Joins two links from now on, by a joint of any kind: frame F is fixed to joint.parent, frame M to
+  /// joint.child. Any two links can be joined. Their velocities change as in a plastic impact, with all
+  /// closed loops and contacts respected: energy of motion is lost or kept, never gained. Frames that are
+  /// apart are brought together at stabilization.max_speed. Joined links no longer touch. What the joint's
+  /// dofs say is not used.
   Result<JointId> attach(Joint joint);
   Result<JointId> attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint);
   /// With both frames at X_WJ in the world now.
   Result<JointId> attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint);
-  /// Parts two links. Velocities stay as they are. Of a joint that closes a loop, only the loop is opened; a joint
-  /// of a tree is cut, and what hung on it gets a free joint of the same name: positions in state() and
+  /// Parts two links. Velocities stay as they are. Of a joint that closes a loop, only the loop is opened; a
+  /// joint of a tree is cut, and what hung on it gets a free joint of the same name: positions in state() and
   /// colliders() are numbered anew then. Empty when done, else what is wrong, and nothing has changed.
   std::vector<Diagnostic> detach(JointId joint);
   std::span<const Attachment> attachments() const;
