@@ -183,6 +183,7 @@ void World::Impl::finish(double h) {
   count_stillness(*this, h);
   if (settings.sleep.enabled) sleep(*this);
   view_fresh = past_fresh = false;
+  if (!breaking.empty()) find_broken();
 }
 
 }  // namespace karakuri
