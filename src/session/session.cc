@@ -83,6 +83,7 @@ const Keyframe* Session::Impl::find_keyframe(std::string_view name) const {
 void Session::Impl::start(const Keyframe* keyframe) {
   world.random() = Random(options.seed);
   for (const JointId loop : scene.open_loops) world.set_loop_closed(loop, false);
+  for (const Breakable& b : scene.script.breakables) world.set_breaking(b.joint, b.force, b.torque);
   state.controls.assign(scene.actuators.size(), 0.0);
   if (keyframe) {
     for (const InitialJoint& set : keyframe->joints) {
