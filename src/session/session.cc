@@ -108,8 +108,20 @@ std::vector<Diagnostic> Session::reset(std::string_view name) {
   Result<World> world = World::make(impl_->scene.scene, impl_->world.settings(), impl_->world.gravity());
   if (!world.ok()) return world.errors();
   impl_->world = std::move(*world);
+  impl_->take_controllers();
   impl_->start(keyframe);
-  return {};
+  return impl_->apply_sliders(*this);
+}
+
+/// What the user has chosen outlives a reset, as far as there is a slider for it.
+std::vector<Diagnostic> Session::Impl::apply_sliders(Session& self) {
+  std::vector<Diagnostic> found;
+  for (std::size_t i = 0; i < scene.script.ui.size(); ++i) {
+    const auto* slider = std::get_if<Slider>(&scene.script.ui[i]);
+    if (!slider || slider->key.empty() || state.sliders[i] == slider->value) continue;
+    for (Diagnostic& d : self.set(slider->key, state.sliders[i])) found.push_back(std::move(d));
+  }
+  return found;
 }
 
 // ---- stepping

@@ -234,6 +234,7 @@ TEST(BundledScenes, TheGripTakesTheBoxAndLetsItGo) {
   ASSERT_TRUE(session.reset("").empty());
   until(2.9);
   EXPECT_NEAR(height(), 0.7, 0.01) << "and again";
+  EXPECT_TRUE(session.problems().empty());
 }
 
 TEST(BundledScenes, TheChainBreaksAtItsWeakestJointAndNotBefore) {
