@@ -260,6 +260,12 @@ TEST_F(Cli, RunsInRealTimeUnlessHeadless) {
   EXPECT_EQ(s["steps"], 500);
 }
 
+TEST_F(Cli, InfoTellsTheMobilityOfLoops) {
+  // a plane four-bar in space: five rows, of which three say what the hinges say already
+  EXPECT_THAT(run("info four-bar").out,
+              HasSubstr("mobility 1: the loops take 2 of 3 dofs away (5 rows, of which 3 redundant)"));
+}
+
 TEST_F(Cli, RecordsHaveARowForEveryStepAndOneBefore) {
   EXPECT_EQ(run("run robot.xml --headless --time 0.1 --record a.csv").code, 0);
   const std::string all = read_all(folder_ / "a.csv");
