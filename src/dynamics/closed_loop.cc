@@ -109,12 +109,25 @@ double worst_pivot(const PivotedQr& qr, int rank) {
   return rank == 0 ? 1 : std::abs(qr.matrixQR()(rank - 1, rank - 1));
 }
 
+/// Nothing is held: every dof leads.
+void choose_all(ClosedLoop& out) {
+  out.rank = 0;
+  out.rechosen = !out.dependent.empty();
+  out.chosen_rows.clear();
+  out.dependent.clear();
+  out.regularity = 1;
+  out.generalized.resize(out.nv);
+  std::iota(out.generalized.begin(), out.generalized.end(), 0);
+}
+
 /// Independent rows, and which dofs follow. (2)
 void choose(const Vector& scale, ClosedLoop& out) {
+  if (out.rows == 0) return choose_all(out);
   const Matrix scaled = out.J() * scale.asDiagonal();
   const PivotedQr by_rows(scaled.transpose());
-  out.rank = out.rows > 0 ? rank_of(by_rows) : 0;
+  out.rank = rank_of(by_rows);
   out.chosen_rows = first_pivots(by_rows, out.rank);
+  if (out.rank == 0) return choose_all(out);
   const Matrix independent = scaled(out.chosen_rows, Eigen::all);
   const PivotedQr by_columns(independent);
   const double best = worst_pivot(by_columns, out.rank);
@@ -125,7 +138,7 @@ void choose(const Vector& scale, ClosedLoop& out) {
       comparable ? worst_pivot(PivotedQr(Matrix(independent(Eigen::all, out.dependent))), out.rank) : 0;
   out.rechosen = !comparable || kept < kKeep * best;
   if (out.rechosen) out.dependent = first_pivots(by_columns, out.rank);
-  const double largest = out.rank > 0 ? std::abs(by_columns.matrixQR()(0, 0)) : 1;
+  const double largest = std::abs(by_columns.matrixQR()(0, 0));
   out.regularity = (out.rechosen ? best : kept) / largest;
   out.generalized.clear();
   for (int v = 0; v < out.nv; ++v)

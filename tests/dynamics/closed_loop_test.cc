@@ -148,6 +148,19 @@ State on_the_way(const Model& model, State state, Workspace& ws, Random& random)
   return state;
 }
 
+TEST(ClosedLoop, WithoutLoopsEveryDofLeads) {
+  for (const test::TestModel& m : test::all_tree_models()) {
+    SCOPED_TRACE(m.name);
+    if (!m.model.loops.empty()) continue;
+    Workspace ws(m.model);
+    ClosedLoop loop;
+    update_closed_loop(m.model, State(m.model), ws, loop);
+    EXPECT_EQ(loop.mobility(), m.model.nv);
+    EXPECT_EQ(loop.redundant(), 0);
+    EXPECT_EQ(MatrixXd(loop.W()), MatrixXd(MatrixXd::Identity(m.model.nv, m.model.nv)));
+  }
+}
+
 TEST(ClosedLoop, BothWaysOfForwardDynamicsAgreeAndInvert) {
   for (const Named& m : mechanisms()) {
     SCOPED_TRACE(m.name);
