@@ -291,10 +291,11 @@ TEST_F(Cli, AFullDiskEndsTheRunWith1) {
 }
 
 TEST_F(Cli, CtrlCEndsItWithTheSummary) {
-  // timeout(1) sends the signal and tells the program's own exit code with --preserve-status
+  // timeout(1) sends the signal, once with --foreground (the second one ends the program at once), and tells
+  // the program's own exit code with --preserve-status
   const std::string command =
       "cd '" + folder_.string() +
-      "' && timeout --preserve-status -s INT 3 '" KARAKURI_PROGRAM
+      "' && timeout --foreground --preserve-status -s INT 3 '" KARAKURI_PROGRAM
       "' run robot.xml --time 1000 --record a.csv >stdout.txt 2>stderr.txt </dev/null";
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 0);
