@@ -88,6 +88,14 @@ struct GuessMemory {
   std::vector<double> velocity;
 };
 
+/// See walk.h; six numbers of each link.
+struct WalkMemory {
+  std::vector<double> z;      // Z
+  std::vector<double> known;  // what of it the parent knows
+  std::vector<int> at;        // by root: the link the cursor stands on
+  std::vector<int> way;
+};
+
 /// Extrapolation between sweeps, see gauss_seidel.cc.
 struct Momentum {
   double theta = 1.0;
@@ -110,6 +118,7 @@ struct Workspace::Memory {
   NewtonMemory newton;
   RangeMemory range;
   GuessMemory guess;
+  WalkMemory walk;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
   std::vector<double> u;             // rows

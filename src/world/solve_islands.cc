@@ -223,7 +223,8 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
   constexpr int kHeap = 4;  // bodies
   constexpr double kShare = 0.03;
   Slot& s = t.slot;
-  const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && !is_small(s) && is_calm(s);
+  const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && s.problem.links.empty() &&
+                     !is_small(s) && is_calm(s);
   const bool heap = t.island.loose && t.island.trees >= kHeap;
   if (!large && !heap) return;
   const double warm = residual_of(s, s.lambda, s);
