@@ -58,14 +58,19 @@ void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
 
-/// Which sides each row has in the buffers: 2 entries by row, -1: none.
-void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& side_of) {
-  side_of.assign(2 * rows, -1);
-  for (std::size_t s = 0; s < b.sides.size(); ++s) {
-    const std::size_t row = b.sides[s].row;
-    side_of[2 * row + (side_of[2 * row] < 0 ? 0 : 1)] = static_cast<std::int32_t>(s);
-  }
+}  // namespace
+
+void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
+                 std::vector<std::int32_t>& side_of) {
+  start.assign(rows + 2, 0);
+  for (const ResponseBuffers::Side& side : b.sides) ++start[side.row + 2];
+  for (std::size_t i = 2; i < start.size(); ++i) start[i] += start[i - 1];
+  side_of.resize(b.sides.size());
+  for (std::size_t s = 0; s < b.sides.size(); ++s)
+    side_of[start[b.sides[s].row + 1]++] = static_cast<std::int32_t>(s);
 }
+
+namespace {
 
 /// Adds what one side of a row does to its tree.
 void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* jacobian,
@@ -100,22 +105,25 @@ int subsystem_of(const World::Impl& w, int tree, Slot& slot) {
 void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   Problem& p = slot.problem;
   const ResponseBuffers& b = slot.response;
-  int trees[2] = {-1, -1};
-  const ImpulseRow& row = slot.impulses[first_row];
-  trees[0] = w.tree_of[row.body];
-  trees[1] = w.tree_of[row.other];
-  if (trees[1] == trees[0]) trees[1] = -1;
-  for (const int tree : trees) {
-    if (tree < 0) continue;
+  slot.term_trees.clear();
+  for (const ImpulseRow* row = &slot.impulses[first_row]; row; row = row->more) {
+    for (const int body : {row->body, row->other}) {
+      const int tree = w.tree_of[body];
+      const bool known =
+          std::find(slot.term_trees.begin(), slot.term_trees.end(), tree) != slot.term_trees.end();
+      if (tree >= 0 && !known) slot.term_trees.push_back(tree);
+    }
+  }
+  for (const int tree : slot.term_trees) {
     const int subsystem = slot.tree_subsystem[tree];
     const int first_v = w.model.bodies[w.model.trees[tree].first].first_v;
     const solver::Term term = p.add_term(subsystem);
     const int dof = p.subsystems[subsystem].dof;
     const std::span<double> jacobian = p.jacobian_of(term, size), response = p.response_of(term, size);
     for (int k = 0; k < size; ++k) {
-      for (int e = 0; e < 2; ++e) {
-        const int side = slot.side_of[2 * (first_row + k) + e];
-        if (side < 0 || w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
+      for (int e = slot.side_start[first_row + k]; e < slot.side_start[first_row + k + 1]; ++e) {
+        const int side = slot.side_of[e];
+        if (w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
         add_side(w, b, side, first_v, jacobian.data() + k * dof, response.data() + k * dof);
       }
     }
@@ -126,11 +134,12 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
   Problem& p = slot.problem;
   p.clear(OperatorKind::kMatrixFree);
   response_vectors(w.model, slot.impulses, w.ws, slot.response);
-  index_sides(slot.response, slot.impulses.size(), slot.side_of);
+  index_sides(slot.response, slot.impulses.size(), slot.side_start, slot.side_of);
   slot.touched_trees.clear();
-  for (const ImpulseRow& row : slot.impulses) {
-    for (const int body : {row.body, row.other})
-      if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
+  for (const ImpulseRow& first : slot.impulses) {
+    for (const ImpulseRow* row = &first; row; row = row->more)
+      for (const int body : {row->body, row->other})
+        if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
   }
   int row = 0;
   for (int b = 0; b < island.block_count; ++b) {

@@ -57,8 +57,8 @@ constexpr Key kSceneKeys[] = {
     Key{"sensors", kList, "", "What is measured."}.a("sensor"),
     Key{"actuators", kList, "", "Motors with a control signal."}.a("actuator"),
     Key{"keyframes", kList, "", "States with a name."}.a("keyframe"),
-    Key{"couplings", kList, "", "Joints that follow others. Kept, not yet acted on."}.a("coupling"),
-    Key{"tendons", kList, "", "Sums of joint positions. Kept, not yet acted on."}.a("tendon"),
+    Key{"couplings", kList, "", "Joints that follow others."}.a("coupling"),
+    Key{"tendons", kList, "", "Sums of joint positions, with limits and springs."}.a("tendon"),
     Key{"trajectories", kList, "", "Motions from CSV files."}.a("trajectory"),
     Key{"controllers", kList, "", "PD control of joints."}.a("controller"),
     Key{"events", kList, "", "What happens at a given time."}.a("event"),
@@ -343,6 +343,7 @@ constexpr Key kCouplingKeys[] = {
     Key{"coefficients", kNumbers, "[0, 1, 0, 0, 0]", "Of the polynomial, constant first."}.many(5),
     {"follower_start", kNumber, "0", "The follower is measured from here."},
     {"leader_start", kNumber, "0", "The leader is measured from here."},
+    {"active", kFlag, "true", "Whether it is held."},
 };
 constexpr Key kTendonKeys[] = {
     {"name", kText, "", "Its name."},
