@@ -205,10 +205,12 @@ constexpr Key kDofKeys[] = {
 
 constexpr Key kJointFrameKeys[] = {
     Key{"kind", kWord, "revolute", "What it allows. Of `attach`: fixed where nothing is said."}.one_of(
-        "fixed revolute prismatic cylindrical screw universal planar spherical free"),
+        "fixed revolute prismatic cylindrical screw universal planar spherical free point-on-line distance"),
     Key{"axis", kNumbers, "[0, 0, 1]", "In the joint's frame; of any length."}.many(3),
     Key{"second_axis", kNumbers, "[1, 0, 0]", "Of a universal joint."}.many(3),
     Key{"pitch", kNumber, "0", "Of a screw: advance per angle."}.in("m/rad"),
+    Key{"distance", kNumber, "that at zero", "Of a distance joint, which only closes loops."}.in("m").above(
+        0),
     Key{"in_parent", kSection, "where the body's pose puts it", "The joint's frame in the parent."}.a("pose"),
     Key{"in_child", kSection, "the body's frame", "The joint's frame in the body that it carries."}.a("pose"),
 };
