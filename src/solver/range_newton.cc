@@ -253,7 +253,8 @@ void assemble(RangeMemory& f) {
   for (int i = 0; i < f.rank; ++i) f.matrix[static_cast<std::size_t>(i) * (stride + 1)] += 1.0;
 }
 
-/// Four rows, from `first` on, less their multiples of the pivot's; columns from `begin` on, a multiple of four.
+/// Four rows, from `first` on, less their multiples of the pivot's; columns from `begin` on, a multiple of
+/// four.
 void eliminate4(double* first, const double* pivot, const double* factors, int begin, int stride) {
   for (int c = begin; c < stride; c += 4) {
     const V4 from = load4(pivot + c);
@@ -313,7 +314,8 @@ void take_step(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   update_impulses(p, alpha, m);
   for (int k = 0; k < f.rank; ++k)
-    f.residual[k] = f.y[k] - dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
+    f.residual[k] =
+        f.y[k] - dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
   solve_factored(f, f.residual.data());
   for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
   update_impulses(p, alpha, m);

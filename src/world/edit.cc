@@ -35,7 +35,6 @@ std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
     return {{Severity::kError, "scene", "an edit changed what is joined to what, or the number of shapes",
              "make a new world for that"}};
   }
-  fresh.original = impl_->original;
   fresh.hooks = std::move(impl_->hooks);
   fresh.replace(world_detail::Persistent(*impl_));  // with what was attached since
   for (std::size_t t = 0; t < fresh.trees.size(); ++t) fresh.wake_tree(static_cast<int>(t));
