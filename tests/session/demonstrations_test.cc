@@ -139,7 +139,8 @@ TEST(Demonstrations, DeltaRobotNeverTilts) {
   double lowest = 1, highest = 0;
   for (double t = 0.1; t < 3; t += 0.1) {
     EXPECT_LT(d.until(t), kClosed);
-    EXPECT_LT((d.pose("tool").R - Mat3::Identity()).norm(), 1e-8);  // three parallelograms of 0.12 m
+    // the file's coordinates have six digits, so that the parallelograms are not quite such
+    EXPECT_LT((d.pose("tool").R - Mat3::Identity()).norm(), 1e-5);
     lowest = std::min(lowest, d.pose("tool").p.z());
     highest = std::max(highest, d.pose("tool").p.z());
   }
