@@ -9,13 +9,6 @@ namespace karakuri {
 
 namespace {
 
-/// Moment that works on the turning about `axis` and not on that about `idle`.
-Vec3 dual(const Vec3& axis, const Vec3& idle) {
-  const Vec3 m = axis - axis.dot(idle) * idle;
-  // at a universal joint's singularity the two axes fall together and no such moment exists
-  return m / std::max(m.dot(axis), 1e-6);
-}
-
 int add_joint_row(solver::RowKind kind, RowSource source, const Model& model, const Workspace& ws, int dof,
                   double sign, Rows& rows) {
   const int row = rows.add(kind, source, dof, 1);
@@ -62,20 +55,6 @@ void add_turn_limit_row(const Model& model, const State& state, const Workspace&
 }
 
 }  // namespace
-
-ImpulseRow dof_row(const Model& model, const Workspace& ws, int dof) {
-  const int i = model.dofs[dof].body;
-  const Body& body = model.bodies[i];
-  const Vec3 axis = ws.axis[dof];
-  ImpulseRow row{.body = i, .other = body.parent, .point = ws.pose[i].p};
-  if (model.dofs[dof].kind == DofKind::kTranslation)
-    row.force = axis;
-  else if (body.kind == JointKind::kUniversal)
-    row.moment = dual(axis, ws.axis[dof == body.first_v ? dof + 1 : dof - 1]);
-  else
-    row.moment = axis;
-  return row;
-}
 
 void add_limit_rows(const Model& model, const State& state, const Workspace& ws, int i, VecIn v_free,
                     const StabilizationSettings& stabilization, double h, Rows& rows) {
@@ -130,6 +109,45 @@ void add_loop_rows(const Model& model, const Workspace& ws, int index,
     rows.bias[row + k] = soft.bias + 0.5 * h * chord * bias[k];
     rows.compliance[row + k] = soft.compliance;
   }
+}
+
+void add_coupling_row(const Model& model, const State& state, const Workspace& ws, int index,
+                      const StabilizationSettings& stabilization, double h, double chord, Rows& rows) {
+  const Relation& r = model.relations[index];
+  const auto q = state.q_view(), v = state.v_view();
+  const double error = relation_position(r, q);
+  const Softness soft = stabilize(stabilization, error, relation_rate(r, q, v), h);
+  const int row = rows.add(solver::RowKind::kEquality, RowSource::kCoupling, index, 1);
+  rows.impulses[row] = relation_row(model, r, q, ws, 1, rows.parts);
+  rows.error[row] = error;
+  rows.bias[row] = soft.bias;
+  if (stabilization.kind == Stabilization::kPosition)
+    rows.bias[row] += 0.5 * h * chord * relation_bias(r, q, v);
+  rows.compliance[row] = soft.compliance;
+}
+
+void add_tendon_rows(const Model& model, const State& state, const Workspace& ws, int index, VecIn v_free,
+                     const StabilizationSettings& stabilization, double h, Rows& rows) {
+  const Relation& r = model.relations[index];
+  const auto q = state.q_view();
+  const double x = relation_position(r, q), u = relation_rate(r, q, v_free);
+  const auto limit = [&](RowSource source, double sign, double gap) {
+    if (!(gap <= kNear || gap + 2 * h * sign * u <= 0)) return;
+    const int row = rows.add(solver::RowKind::kComplementarity, source, index, 1);
+    rows.impulses[row] = relation_row(model, r, q, ws, sign, rows.parts);
+    const Softness soft = stabilize_gap(stabilization, gap, sign * u, h);
+    rows.error[row] = gap;
+    rows.bias[row] = soft.bias;
+    rows.compliance[row] = soft.compliance;
+  };
+  limit(RowSource::kTendonLow, 1, x - r.range.low);
+  limit(RowSource::kTendonHigh, -1, r.range.high - x);
+  if (!(r.stiffness > 0 || r.damping > 0)) return;
+  const int row = rows.add(solver::RowKind::kEquality, RowSource::kTendonSpring, index, 1);
+  rows.impulses[row] = relation_row(model, r, q, ws, 1, rows.parts);
+  const Softness soft = implicit_spring(r.stiffness, r.damping, x - r.rest, h);
+  rows.bias[row] = soft.bias;
+  rows.compliance[row] = soft.compliance;
 }
 
 void add_spring_rows(const Workspace&, int spring, int body, const Vec3& point, const Vec3& target,

@@ -22,6 +22,7 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/dynamics/mass_matrix.h"
+#include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/dynamics/rnea.h"
 #include "karakuri/model/configuration.h"
 
@@ -59,6 +60,7 @@ void fill_rows(const Model& model, const State& state, const Workspace& ws, Clos
   out.rows = 0;
   for (std::size_t i = 0; i < model.loops.size(); ++i)
     if (state.loop_closed[i]) out.rows += loop_row_count(model.loops[i].kind);
+  for (const Relation& r : model.relations) out.rows += r.held ? 1 : 0;
   out.jacobian.assign(static_cast<std::size_t>(out.rows) * model.nv, 0.0);
   out.bias.clear();
   out.error.clear();
@@ -76,6 +78,17 @@ void fill_rows(const Model& model, const State& state, const Workspace& ws, Clos
       out.bias.push_back(bias[k]);
       out.loop_of.push_back(static_cast<int>(i));
     }
+  }
+  for (std::size_t i = 0; i < model.relations.size(); ++i) {
+    const Relation& r = model.relations[i];
+    if (!r.held) continue;
+    const auto row = static_cast<Eigen::Index>(out.error.size());
+    r.for_each_dof([&](const Relation::Term& t) {
+      J(row, t.dof) = relation_rate(r, state.q_view(), Vector::Unit(model.nv, t.dof));
+    });
+    out.error.push_back(relation_position(r, state.q_view()));
+    out.bias.push_back(relation_bias(r, state.q_view(), state.v_view()));
+    out.loop_of.push_back(static_cast<int>(model.loops.size() + i));
   }
 }
 

@@ -64,11 +64,15 @@ void lay_out(const Model& model, std::span<const ImpulseRow> rows, ResponseBuffe
   b.found.clear();
   b.groups.clear();
   for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
-    if (rows[i].body == rows[i].other) continue;  // does nothing
-    for (const auto& [body, sign] : {std::pair{rows[i].body, 1}, std::pair{rows[i].other, -1}}) {
-      if (body == 0) continue;
-      b.found.push_back({i, group_of(model, body, b), sign});
-      ++b.groups[b.found.back().group].count;
+    std::int16_t part = 0;
+    for (const ImpulseRow* at = &rows[i]; at; at = at->more, ++part) {
+      if (at->body == at->other) continue;  // does nothing
+      for (const auto& [body, sign] :
+           {std::pair{at->body, std::int16_t{1}}, std::pair{at->other, std::int16_t{-1}}}) {
+        if (body == 0) continue;
+        b.found.push_back({i, group_of(model, body, b), sign, part});
+        ++b.groups[b.found.back().group].count;
+      }
     }
   }
   std::int64_t y = 0, weight = 0;
@@ -113,7 +117,9 @@ Impulses gather(std::span<const ImpulseRow> rows, const Workspace& ws, const Res
   Impulses all{};
   for (int lane = 0; lane < std::min(4, group.count - first); ++lane) {
     const Side& side = b.sides[group.first_side + first + lane];
-    const SpatialForce F = impulse_at(rows[side.row], ws, group.body, side.sign);
+    const ImpulseRow* row = &rows[side.row];
+    for (int step = side.part; step > 0; --step) row = row->more;
+    const SpatialForce F = impulse_at(*row, ws, group.body, side.sign);
     all.n.x[lane] = F.n[0], all.n.y[lane] = F.n[1], all.n.z[lane] = F.n[2];
     all.f.x[lane] = F.f[0], all.f.y[lane] = F.f[1], all.f.z[lane] = F.f[2];
   }
@@ -228,11 +234,13 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
   for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double impulse = impulses[static_cast<Eigen::Index>(i)];
-    for (const auto& [body, sign] : {std::pair{rows[i].body, 1.0}, std::pair{rows[i].other, -1.0}}) {
-      const SpatialForce F = impulse_at(rows[i], ws, body, sign * impulse);
-      Workspace::Wrench& sum = ws.wrench[body];
-      store(sum.n, load(sum.n) + F.n);
-      store(sum.f, load(sum.f) + F.f);
+    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
+      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+        const SpatialForce F = impulse_at(*row, ws, body, sign * impulse);
+        Workspace::Wrench& sum = ws.wrench[body];
+        store(sum.n, load(sum.n) + F.n);
+        store(sum.f, load(sum.f) + F.f);
+      }
     }
   }
   Eigen::Map<Eigen::VectorXd> change(ws.change.data(), model.nv);
@@ -245,9 +253,11 @@ void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOu
   assert(Jv.size() == static_cast<Eigen::Index>(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     double sum = 0;
-    for (const auto& [body, sign] : {std::pair{rows[i].body, 1.0}, std::pair{rows[i].other, -1.0}}) {
-      const SpatialForce F = impulse_at(rows[i], ws, body, sign);
-      sum += kernel::dot(F.n, load(ws.velocity[body].w)) + kernel::dot(F.f, load(ws.velocity[body].v));
+    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
+      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+        const SpatialForce F = impulse_at(*row, ws, body, sign);
+        sum += kernel::dot(F.n, load(ws.velocity[body].w)) + kernel::dot(F.f, load(ws.velocity[body].v));
+      }
     }
     Jv[static_cast<Eigen::Index>(i)] = sum;
   }

@@ -98,8 +98,8 @@ class Merger {
     append(into_.frames, part_.frames, set_link);
     append(into_.cameras, part_.cameras, set_link);
     append(into_.actuators, part_.actuators, [&](Actuator& a) { set_joints(a.transmissions); });
-    append(into_.tendons, part_.tendons, [&](FixedTendon& t) { set_joints(t.joints); });
-    append(into_.couplings, part_.couplings, [&](Coupling& c) {
+    append(to_.tendons(), from_.tendons(), [&](FixedTendon& t) { set_joints(t.joints); });
+    append(to_.couplings(), from_.couplings(), [&](Coupling& c) {
       c.follower = joints_[c.follower];
       c.leader = joints_[c.leader];
     });

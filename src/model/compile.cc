@@ -46,6 +46,7 @@ class Compiler {
     find_trees();
     number_dofs();
     add_loops();
+    add_relations();
     if (!errors_.empty()) return std::move(errors_);
     static std::atomic<std::uint64_t> next_version{1};
     model_.version_ = next_version++;
@@ -342,6 +343,31 @@ class Compiler {
       model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
                               on_m->X_BL * rigid(joint.X_CM), joint.kind, joint.axis.normalized(),
                               joint.second_axis.normalized(), joint.pitch, joint.distance});
+    }
+  }
+
+  Relation::Term term(JointId id, int dof, double scale) const {
+    const JointEntry& joint = *model_.find(id);  // find_flaws() has seen to it
+    return {joint.first_v + dof, joint.first_q + dof, scale};
+  }
+
+  void add_relations() {
+    for (const Coupling& c : m_.couplings()) {
+      if (!c.active) continue;
+      Relation relation{.name = c.name, .held = true, .polynomial = c.coefficients};
+      relation.terms.push_back(term(c.follower, 0, 1));
+      relation.polynomial[0] += c.follower_start;
+      relation.leader_start = c.leader_start;
+      relation.has_leader = static_cast<bool>(c.leader);
+      if (relation.has_leader) relation.leader = term(c.leader, 0, 1);
+      model_.relations.push_back(std::move(relation));
+    }
+    for (const FixedTendon& t : m_.tendons()) {
+      if (!t.range.bounded() && !(t.stiffness > 0) && !(t.damping > 0)) continue;
+      Relation relation{
+          .name = t.name, .range = t.range, .stiffness = t.stiffness, .damping = t.damping, .rest = t.rest};
+      for (const Transmission& j : t.joints) relation.terms.push_back(term(j.joint, j.dof, j.gear));
+      if (!relation.terms.empty()) model_.relations.push_back(std::move(relation));
     }
   }
 

@@ -144,6 +144,43 @@ void check_material(const Material& material, Flaws& flaws) {
     flaws.add(fmt::format("material '{}'", material.name), "it " + *flaw, "mend its surface");
 }
 
+/// Whether dof k of a joint is a turn or a slide with a position of its own.
+void check_position(const Mechanism& m, JointId id, int dof, const std::string& where, Flaws& flaws) {
+  if (!m.contains(id)) {
+    flaws.add(where, "it names a joint that is not in this mechanism", "use an id that is alive");
+    return;
+  }
+  const Joint& joint = m.joint(id);
+  const int positions =
+      m.link(joint.child).is_virtual() || has_quaternion(joint.kind) ? 0 : v_size(joint.kind);
+  if (dof >= 0 && dof < positions) return;
+  flaws.add(where,
+            positions == 0 ? fmt::format("joint '{}' has no position that a number could say", joint.name)
+                           : fmt::format("joint '{}' has no dof {}", joint.name, dof),
+            "name a joint that turns about an axis or slides along one, and that closes no loop");
+}
+
+void check_coupling(const Mechanism& m, const Coupling& c, Flaws& flaws) {
+  const std::string where = fmt::format("coupling '{}'", c.name);
+  check_position(m, c.follower, 0, where, flaws);
+  if (c.leader) check_position(m, c.leader, 0, where, flaws);
+  bool finite = std::isfinite(c.follower_start) && std::isfinite(c.leader_start);
+  for (const double k : c.coefficients) finite = finite && std::isfinite(k);
+  if (!finite) flaws.add(where, "one of its numbers is not finite", "give finite numbers");
+}
+
+void check_tendon(const Mechanism& m, const FixedTendon& t, Flaws& flaws) {
+  const std::string where = fmt::format("tendon '{}'", t.name);
+  for (const Transmission& j : t.joints) {
+    check_position(m, j.joint, j.dof, where, flaws);
+    if (!std::isfinite(j.gear)) flaws.add(where, "a weight is not finite", "give a finite number");
+  }
+  if (std::isnan(t.range.low) || std::isnan(t.range.high) || t.range.low > t.range.high)
+    flaws.add(where, "its range is empty", "give the lowest length first");
+  if (!(t.stiffness >= 0) || !(t.damping >= 0) || !std::isfinite(t.stiffness + t.damping + t.rest))
+    flaws.add(where, "its spring or damper is negative or not finite", "give finite numbers, not below zero");
+}
+
 }  // namespace
 
 std::vector<Diagnostic> find_flaws(const Joint& joint) {
@@ -165,6 +202,8 @@ std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
                 "close a loop with it (add_loop), and give the link a joint of another kind");
   }
   for (MaterialId id : mechanism.material_ids()) check_material(*mechanism.material(id), flaws);
+  for (const Coupling& c : mechanism.couplings()) check_coupling(mechanism, c, flaws);
+  for (const FixedTendon& t : mechanism.tendons()) check_tendon(mechanism, t, flaws);
   return std::move(flaws.found);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace karakuri {
 
 namespace {
@@ -88,6 +90,11 @@ Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL) {
              .X_CM = X_CM};
   unhang(child);
   joints_.erase(id);
+  std::erase_if(couplings_, [&](const Coupling& c) { return c.follower == id || c.leader == id; });
+  std::erase_if(tendons_, [&](const FixedTendon& t) {
+    return std::any_of(t.joints.begin(), t.joints.end(),
+                       [&](const Transmission& j) { return j.joint == id; });
+  });
   const JointId added = joints_.insert(std::move(free));
   hang(child, world_, added);
   return added;

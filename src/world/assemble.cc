@@ -59,14 +59,19 @@ void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
 
-/// Which sides each row has in the buffers: 2 entries by row, -1: none.
-void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& side_of) {
-  side_of.assign(2 * rows, -1);
-  for (std::size_t s = 0; s < b.sides.size(); ++s) {
-    const std::size_t row = b.sides[s].row;
-    side_of[2 * row + (side_of[2 * row] < 0 ? 0 : 1)] = static_cast<std::int32_t>(s);
-  }
+}  // namespace
+
+void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
+                 std::vector<std::int32_t>& side_of) {
+  start.assign(rows + 2, 0);
+  for (const ResponseBuffers::Side& side : b.sides) ++start[side.row + 2];
+  for (std::size_t i = 2; i < start.size(); ++i) start[i] += start[i - 1];
+  side_of.resize(b.sides.size());
+  for (std::size_t s = 0; s < b.sides.size(); ++s)
+    side_of[start[b.sides[s].row + 1]++] = static_cast<std::int32_t>(s);
 }
+
+namespace {
 
 /// Adds what one side of a row does to its tree.
 void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* jacobian,
@@ -96,11 +101,14 @@ bool is_walked(const World::Impl& w, const Slot& slot, int tree) {
   return last.first_v + last.dofs - root.first_v > kLong;
 }
 
-/// Loops need Newton's method, which needs rows written out.
-bool has_loops(const World::Impl& w, const Island& island) {
-  for (int b = 0; b < island.block_count; ++b)
-    if (w.rows.blocks[w.island_blocks[island.first_block + b]].source == RowSource::kLoop) return true;
-  return false;
+/// Whether trees of the island may be walked along: loops and couplings need Newton's method, and so rows
+/// written out; and so do rows on more than two bodies.
+bool may_walk(const World::Impl& w, const Island& island) {
+  for (int b = 0; b < island.block_count; ++b) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    if (is_held(block.source) || w.rows.impulses[block.row].more) return false;
+  }
+  return true;
 }
 
 using Rows6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
@@ -155,25 +163,29 @@ void add_walked_term(const World::Impl& w, int body, double sign, int first_row,
 void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   Problem& p = slot.problem;
   const ResponseBuffers& b = slot.response;
-  int trees[2] = {-1, -1};
-  const ImpulseRow& row = slot.impulses[first_row];
-  trees[0] = w.tree_of[row.body];
-  trees[1] = w.tree_of[row.other];
-  for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}})
-    if (row.body != row.other && is_walked(w, slot, w.tree_of[body]))
-      add_walked_term(w, body, sign, first_row, size, slot);
-  if (trees[1] == trees[0]) trees[1] = -1;
-  for (const int tree : trees) {
-    if (tree < 0 || is_walked(w, slot, tree)) continue;
+  slot.term_trees.clear();
+  for (const ImpulseRow* row = &slot.impulses[first_row]; row; row = row->more) {
+    for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+      const int tree = w.tree_of[body];
+      if (row->body != row->other && is_walked(w, slot, tree)) {
+        add_walked_term(w, body, sign, first_row, size, slot);
+        continue;
+      }
+      const bool known =
+          std::find(slot.term_trees.begin(), slot.term_trees.end(), tree) != slot.term_trees.end();
+      if (tree >= 0 && !known) slot.term_trees.push_back(tree);
+    }
+  }
+  for (const int tree : slot.term_trees) {
     const int subsystem = slot.tree_subsystem[tree];
     const int first_v = w.model.bodies[w.model.trees[tree].first].first_v;
     const solver::Term term = p.add_term(subsystem);
     const int dof = p.subsystems[subsystem].dof;
     const std::span<double> jacobian = p.jacobian_of(term, size), response = p.response_of(term, size);
     for (int k = 0; k < size; ++k) {
-      for (int e = 0; e < 2; ++e) {
-        const int side = slot.side_of[2 * (first_row + k) + e];
-        if (side < 0 || w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
+      for (int e = slot.side_start[first_row + k]; e < slot.side_start[first_row + k + 1]; ++e) {
+        const int side = slot.side_of[e];
+        if (w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
         add_side(w, b, side, first_v, jacobian.data() + k * dof, response.data() + k * dof);
       }
     }
@@ -183,18 +195,19 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
 void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
   Problem& p = slot.problem;
   p.clear(OperatorKind::kMatrixFree);
-  slot.may_walk = !has_loops(w, island);
+  slot.may_walk = may_walk(w, island);
   slot.written_out = slot.impulses;
   for (ImpulseRow& row : slot.written_out) {
     for (std::int32_t* body : {&row.body, &row.other})
       if (is_walked(w, slot, w.tree_of[*body])) *body = 0;
   }
   response_vectors(w.model, slot.written_out, w.ws, slot.response);
-  index_sides(slot.response, slot.impulses.size(), slot.side_of);
+  index_sides(slot.response, slot.impulses.size(), slot.side_start, slot.side_of);
   slot.touched_trees.clear();
-  for (const ImpulseRow& row : slot.impulses) {
-    for (const int body : {row.body, row.other})
-      if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
+  for (const ImpulseRow& first : slot.impulses) {
+    for (const ImpulseRow* row = &first; row; row = row->more)
+      for (const int body : {row->body, row->other})
+        if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
   }
   int row = 0;
   for (int b = 0; b < island.block_count; ++b) {

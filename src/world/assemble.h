@@ -15,6 +15,10 @@ inline constexpr double kAcceptedAtRest = 1e-2;
 /// A = y^T D^-1 y.
 void assemble(const World::Impl& w, const Island& island, Slot& slot);
 
+/// Which sides of `b` each row has: side_of[start[row]] to side_of[start[row + 1]], excluded.
+void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
+                 std::vector<std::int32_t>& side_of);
+
 /// slot.problem: only the laws, no operator.
 void state_laws(const World::Impl& w, const Island& island, Slot& slot);
 

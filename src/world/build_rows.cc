@@ -1,4 +1,5 @@
-// All rows of the step in a fixed order: loops, limits, dry friction, drives, springs, contacts.
+// All rows of the step in a fixed order: loops, couplings, limits, tendons, dry friction, drives, springs,
+// contacts.
 #include <algorithm>
 #include <cmath>
 
@@ -31,6 +32,27 @@ void add_loops(World::Impl& w, double h) {
     const int row = w.rows.size();
     add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.loop_chord[i], w.rows);
     for (int k = row; k < w.rows.size(); ++k) w.rows.lambda[k] = w.loop_impulse[i][k - row];
+  }
+}
+
+void add_couplings(World::Impl& w, double h) {
+  for (std::size_t i = 0; i < w.model.relations.size(); ++i) {
+    if (!w.model.relations[i].held || !w.responds(w.model.relations[i])) continue;
+    add_coupling_row(w.model, w.state, w.ws, static_cast<int>(i), w.settings.stabilization, h,
+                     w.relation_chord[i], w.rows);
+    w.rows.lambda.back() = w.relation_impulse[i][0];
+  }
+}
+
+void add_tendons(World::Impl& w, double h) {
+  const Eigen::Map<const Eigen::VectorXd> v_free(w.v_free.data(), w.model.nv);
+  for (std::size_t i = 0; i < w.model.relations.size(); ++i) {
+    if (w.model.relations[i].held || !w.responds(w.model.relations[i])) continue;
+    const std::size_t first = w.rows.blocks.size();
+    add_tendon_rows(w.model, w.state, w.ws, static_cast<int>(i), v_free, w.settings.stabilization, h, w.rows);
+    for (std::size_t b = first; b < w.rows.blocks.size(); ++b)
+      w.rows.lambda[w.rows.blocks[b].row] =
+          w.relation_impulse[i][world_detail::relation_slot(w.rows.blocks[b].source)];
   }
 }
 
@@ -123,18 +145,32 @@ void add_contact(World::Impl& w, int i, double h) {
 /// Rows do not move what does not respond: kinematic and quarantined trees.
 void hold_what_does_not_respond(World::Impl& w) {
   if (!w.has_unresponsive) return;
-  for (ImpulseRow& row : w.rows.impulses) {
-    if (!w.responds(row.body)) row.body = 0;
-    if (!w.responds(row.other)) row.other = 0;
-  }
+  w.release_unresponsive(w.rows.impulses);
+  w.release_unresponsive(w.rows.parts);
 }
 
 }  // namespace
 
+void World::Impl::release_unresponsive(std::span<ImpulseRow> all) const {
+  for (ImpulseRow& row : all) {
+    if (!responds(row.body)) row.body = 0;
+    if (!responds(row.other)) row.other = 0;
+  }
+}
+
+bool World::Impl::responds(const Relation& relation) const {
+  bool any = false;
+  relation.for_each_dof([&](const Relation::Term& t) { any = any || responds(model.dofs[t.dof].body); });
+  return any;
+}
+
 void World::Impl::build_rows(double h) {
   rows.clear();
+  rows.reserve(model);
   add_loops(*this, h);
+  add_couplings(*this, h);
   add_limits(*this, h);
+  add_tendons(*this, h);
   add_dof_rows(*this, h);
   add_springs(*this, h);
   restitution.assign(rows.blocks.size() + contacts.size(), 0.0);

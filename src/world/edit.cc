@@ -9,8 +9,8 @@ namespace {
 bool same_structure(const World::Impl& a, const World::Impl& b) {
   const Model &m = a.model, &n = b.model;
   if (m.bodies.size() != n.bodies.size() || m.links.size() != n.links.size() ||
-      m.joints.size() != n.joints.size() || m.loops.size() != n.loops.size() ||
-      a.colliders.size() != b.colliders.size())
+      m.joints.size() != n.joints.size() || a.scene_loops != b.scene_loops ||
+      m.relations.size() != n.relations.size() || a.colliders.size() != b.colliders.size())
     return false;
   for (std::size_t i = 0; i < m.bodies.size(); ++i)
     if (m.bodies[i].kind != n.bodies[i].kind || m.bodies[i].parent != n.bodies[i].parent) return false;
@@ -35,9 +35,8 @@ std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
     return {{Severity::kError, "scene", "an edit changed what is joined to what, or the number of shapes",
              "make a new world for that"}};
   }
-  static_cast<world_detail::Persistent&>(fresh) = static_cast<world_detail::Persistent&>(*impl_);
   fresh.hooks = std::move(impl_->hooks);
-  fresh.after_restore();
+  fresh.replace(world_detail::Persistent(*impl_));  // with what was attached since
   for (std::size_t t = 0; t < fresh.trees.size(); ++t) fresh.wake_tree(static_cast<int>(t));
   impl_ = std::move(made->impl_);
   return {};

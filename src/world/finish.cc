@@ -56,10 +56,18 @@ void clear_joint_impulses(World::Impl& w) {
 
 void read_impulses(World::Impl& w, double h) {
   clear_joint_impulses(w);
+  for (std::size_t i = 0; i < w.model.relations.size(); ++i)
+    if (w.responds(w.model.relations[i])) w.relation_impulse[i] = {};
   for (const RowBlock& block : w.rows.blocks) {
     const double* lambda = w.rows.lambda.data() + block.row;
     switch (block.source) {
       case RowSource::kLoop: std::copy_n(lambda, block.size, w.loop_impulse[block.index].begin()); break;
+      case RowSource::kCoupling:
+      case RowSource::kTendonLow:
+      case RowSource::kTendonHigh:
+      case RowSource::kTendonSpring:
+        w.relation_impulse[block.index][world_detail::relation_slot(block.source)] = lambda[0];
+        break;
       case RowSource::kLimit:
         w.limit_impulse[block.index] += world_detail::limit_sign(w.model, w.ws, w.rows, block) * lambda[0];
         break;

@@ -45,10 +45,8 @@ void add_unilateral_rows(World::Impl& w, int root) {
 void solve_rows(World::Impl& w) {
   w.row_velocity.resize(w.rows.impulses.size());
   row_velocities(w.rows.impulses, w.ws, Eigen::Map<Eigen::VectorXd>(w.row_velocity.data(), w.rows.size()));
-  for (ImpulseRow& row : w.rows.impulses) {
-    if (!w.responds(row.body)) row.body = 0;
-    if (!w.responds(row.other)) row.other = 0;
-  }
+  w.release_unresponsive(w.rows.impulses);
+  w.release_unresponsive(w.rows.parts);
   w.gather_islands();
   Slot& slot = w.slots[0];
   for (const Island& island : w.islands) {
@@ -88,21 +86,28 @@ void World::Impl::impact(int index) {
   refresh_kinematics();
   articulated_factor(model, ws);
   rows.clear();
+  rows.reserve(model);
   add_unilateral_rows(*this, root);
   if (rows.size() > 0) {
     for (std::size_t i = 0; i < model.loops.size(); ++i) {
-      if (!state.loop_closed[i] || !is_of_island(model.loops[i], root)) continue;
+      const Loop& l = model.loops[i];
+      if (!state.loop_closed[i] || (!is_of_island(l.body_f, root) && !is_of_island(l.body_m, root))) continue;
       add_loop_rows(model, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
+    }
+    for (std::size_t i = 0; i < model.relations.size(); ++i) {
+      bool part = false;
+      model.relations[i].for_each_dof(
+          [&](const Relation::Term& t) { part = part || is_of_island(model.dofs[t.dof].body, root); });
+      if (part && model.relations[i].held)
+        add_coupling_row(model, state, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
     }
     solve_rows(*this);
   }
   project_on_loops(state, root);  // exact, and all there is to do where nothing else holds
 }
 
-bool World::Impl::is_of_island(const Loop& loop, int root) const {
-  for (const int body : {loop.body_f, loop.body_m})
-    if (responds(body) && root_of(tree_of[body]) == root) return true;
-  return false;
+bool World::Impl::is_of_island(int body, int root) const {
+  return responds(body) && root_of(tree_of[body]) == root;
 }
 
 }  // namespace karakuri

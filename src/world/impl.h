@@ -80,8 +80,10 @@ struct Persistent {
   std::vector<double> drive_impulse;                // nv
   std::vector<std::array<double, 6>> loop_impulse;  // by loop
   std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
-  std::vector<Contact> contacts;                    // by pair of colliders, ascending
-  std::vector<TreeStatus> trees;                    // by tree
+  std::vector<std::array<double, 3>> relation_impulse;  // by Model::relations, see relation_slot()
+  std::vector<double> relation_chord;                   // as loop_chord
+  std::vector<Contact> contacts;                        // by pair of colliders, ascending
+  std::vector<TreeStatus> trees;                        // by tree
   std::vector<SpringSlot> springs;
   std::vector<PendingForce> forces;   // of the next step
   std::vector<PendingForce> applied;  // of the last step
@@ -122,7 +124,7 @@ struct Slot {
   std::vector<int> level;       // by subsystem, see find_levels()
   std::vector<double> q_above;  // by row
   bool corrected = false;       // any island of this thread has a position correction in this step
-  std::vector<std::int32_t> side_of, touched_trees;  // see assemble.cc
+  std::vector<std::int32_t> side_start, side_of, touched_trees, term_trees;  // see assemble.cc
   struct Pick {
     std::int32_t block, rows;
     solver::RowKind kind;
@@ -135,6 +137,11 @@ struct FoundManifold {
   std::int32_t pair;
   Manifold manifold;
 };
+
+/// Where the impulse of a coupling or tendon is kept in Persistent::relation_impulse.
+inline int relation_slot(RowSource source) {
+  return source == RowSource::kTendonHigh ? 1 : source == RowSource::kTendonSpring ? 2 : 0;
+}
 
 /// The smaller of the drive's and the joint's limit.
 double drive_limit(const Model& model, const Drive& drive, int dof);
@@ -259,11 +266,12 @@ struct World::Impl : world_detail::Persistent {
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
   void exclude_no_contact();
-  bool is_of_island(const Loop& loop, int root) const;
+  bool is_of_island(int body, int root) const;
   void impact(int loop);  // impact.cc: plastic
   std::unique_ptr<Impl> with_mechanism(Mechanism mechanism, std::vector<Diagnostic>& flaws);
   void replace(world_detail::Persistent&& read);  // serialize.cc: everything, with its attached loops
   void inherit(Impl& old);                        // all that is kept when the model is compiled anew
+  bool holds_anything() const { return !model.loops.empty() || !model.relations.empty(); }
   void find_broken();
   Force loop_wrench(int loop) const;  // on frame M's body, at M
 
@@ -277,6 +285,8 @@ struct World::Impl : world_detail::Persistent {
     return tree;
   }
   bool responds(int body) const { return tree_of[body] >= 0 && trees[tree_of[body]].responds(); }
+  bool responds(const Relation& relation) const;               // any of its joints; build_rows.cc
+  void release_unresponsive(std::span<ImpulseRow> all) const;  // they are not moved; build_rows.cc
   void wake_tree(int tree);
   void freeze_tree(int tree);
   void moved_by_hand(int tree);

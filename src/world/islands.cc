@@ -49,6 +49,10 @@ void World::Impl::connect_trees() {
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
     if (state.loop_closed[i]) unite(*this, tree_of[model.loops[i].body_f], tree_of[model.loops[i].body_m]);
   }
+  for (const Relation& r : model.relations) {
+    const int first = tree_of[model.dofs[r.terms[0].dof].body];
+    r.for_each_dof([&](const Relation::Term& t) { unite(*this, first, tree_of[model.dofs[t.dof].body]); });
+  }
   for (const Contact& c : contacts) {
     const int a = tree_of[colliders[c.collider_a].body], b = tree_of[colliders[c.collider_b].body];
     unite(*this, a, b);
@@ -70,9 +74,10 @@ void World::Impl::connect_trees() {
 namespace {
 
 int tree_of_block(const World::Impl& w, const RowBlock& block) {
-  const ImpulseRow& row = w.rows.impulses[block.row];
-  const int tree = w.tree_of[row.body];
-  return tree >= 0 ? tree : w.tree_of[row.other];
+  for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more)
+    for (const int body : {row->body, row->other})
+      if (w.tree_of[body] >= 0) return w.tree_of[body];
+  return -1;
 }
 
 }  // namespace

@@ -22,8 +22,10 @@ void find_floating(World::Impl& w) {
     w.floats[t] = root.kind == JointKind::kFree && !root.alone && w.trees[t].responds();
   }
   for (int i = 0; i < w.rows.size(); ++i) {
-    const int a = w.tree_of[w.rows.impulses[i].body], b = w.tree_of[w.rows.impulses[i].other];
-    if (w.total[i] != 0 && (a < 0) != (b < 0)) w.floats[a < 0 ? b : a] = 0;
+    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) {
+      const int a = w.tree_of[row->body], b = w.tree_of[row->other];
+      if (w.total[i] != 0 && (a < 0) != (b < 0)) w.floats[a < 0 ? b : a] = 0;
+    }
   }
   w.any_floats = std::any_of(w.floats.begin(), w.floats.end(), [](std::uint8_t x) { return x != 0; });
 }
@@ -63,7 +65,7 @@ void World::Impl::remember_momentum(double h) {
     add_forces(*this, static_cast<int>(t), h);
   }
   for (int i = 0; i < rows.size(); ++i) {
-    const ImpulseRow& row = rows.impulses[i];
+    const ImpulseRow& row = rows.impulses[i];  // further parts are joints', inside one tree
     if (total[i] == 0 || tree_of[row.body] == tree_of[row.other]) continue;
     add_impulse(*this, row.body, total[i], row.point, row.force, row.moment);
     add_impulse(*this, row.other, -total[i], row.point, row.force, row.moment);

@@ -1,7 +1,7 @@
-// Loops that are closed, held where the solver of the step does not: positions at the end of a step,
-// velocities there, accelerations inside one.
+// Loops that are closed and joints that are coupled, held where the solver of the step does not: positions at
+// the end of a step, velocities there, accelerations inside one.
 //
-// With the rows J of all closed loops and A = J M^-1 J^T,
+// With the rows J of all closed loops and couplings and A = J M^-1 J^T,
 //   q <- q (+) -M^-1 J^T A^+ e(q)        Newton's method on the errors e: the nearest closed position (1) v
 //   <- v - M^-1 J^T A^+ J v            the nearest velocities that open no loop                          (2)
 //   a <- a - M^-1 J^T A^+ (J a + dJ/dt v) (3)
@@ -21,31 +21,36 @@
 namespace karakuri::world_detail {
 
 struct LoopStage {
-  /// One body's part in one loop: y of response.h and D^-1 y along the body's path, row by row.
+  /// One body's part in one member: y of response.h and D^-1 y along the body's path, row by row.
   struct Side {
-    std::int32_t body;    // 0: none
+    std::int32_t body;
     std::int32_t length;  // of the path
     std::int64_t y;       // where rows of `length` numbers start in `vectors`
   };
+  /// A loop or a coupling.
   struct Member {
-    std::int32_t loop;       // index of Model::loops
-    std::int32_t first_row;  // in `rows`
-    std::int32_t count;
-    Side side[2];
+    std::int32_t tree;  // the lowest that it acts on
+    bool is_loop;
+    std::int32_t index;                   // of Model::loops, or of Model::relations
+    std::int32_t count;                   // of rows
+    std::int32_t first_row;               // in `rows`
+    std::int32_t first_side, side_count;  // in `sides`
   };
 
   std::vector<Member> members;
-  std::vector<ImpulseRow> rows;  // without bodies that do not answer
-  std::vector<ImpulseRow> seen;  // with them
-  std::vector<double> error;     // by row, at the poses of the last look
-  std::vector<double> vectors;   // y, then D^-1 y, of all sides
-  std::vector<int> first;        // envelope
+  std::vector<ImpulseRow> rows;                   // without bodies that do not answer
+  std::vector<ImpulseRow> seen;                   // with them
+  std::vector<ImpulseRow> row_parts, seen_parts;  // what their ImpulseRow::more points to
+  std::vector<double> error;                      // by row, at the poses of the last look
+  std::vector<double> vectors;                    // y, then D^-1 y, of all sides
+  std::vector<int> first;                         // envelope
   std::vector<int> first_of_tree;
   EnvelopeLdl matrix;
   bool is_factored = false;  // at poses of this step that are near enough for iterations
   std::vector<double> right, x;
   std::vector<double> change;  // nv
-  std::vector<std::int32_t> side_of;
+  std::vector<Side> sides;
+  std::vector<std::int32_t> side_start, side_of;
   // by root of a set of trees, of those that loops hold: see (4)
   std::vector<double> kinetic, mass, asked;
   std::vector<std::uint8_t> counted;  // by tree: has been looked at

@@ -1,11 +1,15 @@
 // The stages of loop_stage.h.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
+#include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/model/configuration.h"
+#include "world/assemble.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -40,21 +44,56 @@ bool is_finite(const World::Impl& w, const State& at, int body, LoopStage& s) {
   return s.counted[t] == 1;
 }
 
-/// Which loops are held: closed, and with a body that answers.
+/// Calls f(body) for each body of a loop, and for each that the joints of a coupling carry.
+template <class F>
+void for_each_body(const World::Impl& w, bool is_loop, int index, F&& f) {
+  if (is_loop) {
+    f(w.model.loops[index].body_f);
+    f(w.model.loops[index].body_m);
+  } else {
+    w.model.relations[index].for_each_dof([&](const Relation::Term& t) { f(w.model.dofs[t.dof].body); });
+  }
+}
+template <class F>
+void for_each_body(const World::Impl& w, const Member& m, F&& f) {
+  for_each_body(w, m.is_loop, m.index, f);
+}
+
+/// Adds a loop or coupling that is held: with a body that answers, of one set of trees or all.
+void add_member(const World::Impl& w, const State& at, bool is_loop, int index, int count, int root,
+                LoopStage& s) {
+  bool answers = false, finite = true, of_root = root < 0;
+  int tree = static_cast<int>(w.model.trees.size());
+  for_each_body(w, is_loop, index, [&](int body) {
+    answers = answers || w.responds(body);
+    of_root = of_root || w.is_of_island(body, root);
+    finite = finite && is_finite(w, at, body, s);
+    if (w.tree_of[body] >= 0) tree = std::min(tree, w.tree_of[body]);
+  });
+  if (answers && of_root && finite && count > 0) s.members.push_back({tree, is_loop, index, count, 0, 0, 0});
+}
+
+/// Which loops and couplings are held.
 void list_members(const World::Impl& w, const State& at, LoopStage& s, int root = -1) {
   s.members.clear();
   s.counted.assign(w.model.trees.size(), 0);
-  int row = 0;
-  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
-    const Loop& loop = w.model.loops[i];
-    if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
-    if (root >= 0 && !w.is_of_island(loop, root)) continue;
-    if (!is_finite(w, at, loop.body_f, s) || !is_finite(w, at, loop.body_m, s)) continue;
-    const int count = loop_row_count(loop.kind);
-    if (count == 0) continue;
-    s.members.push_back({static_cast<std::int32_t>(i), row, count, {}});
-    row += count;
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i)
+    if (w.state.loop_closed[i])
+      add_member(w, at, true, static_cast<int>(i), loop_row_count(w.model.loops[i].kind), root, s);
+  const std::size_t loops = s.members.size();
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < w.model.relations.size(); ++i) {
+    if (w.model.relations[i].held) add_member(w, at, false, static_cast<int>(i), 1, root, s);
+    parts += relation_parts(w.model.relations[i]);
   }
+  if (loops > 0 && loops < s.members.size())  // keeps what shares a tree together, and so the envelope narrow
+    std::sort(s.members.begin(), s.members.end(), [](const Member& a, const Member& b) {
+      return std::tuple(a.tree, !a.is_loop, a.index) < std::tuple(b.tree, !b.is_loop, b.index);
+    });
+  int row = 0;
+  for (Member& m : s.members) m.first_row = std::exchange(row, row + m.count);
+  s.row_parts.reserve(parts);
+  s.seen_parts.reserve(parts);
   s.rows.resize(row);
   s.seen.resize(row);
   s.error.resize(row);
@@ -63,42 +102,50 @@ void list_members(const World::Impl& w, const State& at, LoopStage& s, int root 
   s.change.resize(w.model.nv);
 }
 
-/// Rows and errors at the poses of w.ws. @return The largest error.
-double look(const World::Impl& w, LoopStage& s) {
+/// Rows and errors at the poses of w.ws, which are those of `at`. @return The largest error.
+double look(const World::Impl& w, const State& at, LoopStage& s) {
   double most = 0;
+  s.row_parts.clear();
+  s.seen_parts.clear();
   for (const Member& m : s.members) {
-    const LoopRows rows = loop_rows(w.model.loops[m.loop], w.ws);
-    for (int k = 0; k < m.count; ++k) {
-      ImpulseRow& row = s.rows[m.first_row + k] = s.seen[m.first_row + k] = rows.row[k];
-      if (!w.responds(row.body)) row.body = 0;
-      if (!w.responds(row.other)) row.other = 0;
-      s.error[m.first_row + k] = rows.error[k];
-      most = std::max(most, std::abs(rows.error[k]));
+    if (m.is_loop) {
+      const LoopRows rows = loop_rows(w.model.loops[m.index], w.ws);
+      for (int k = 0; k < m.count; ++k) {
+        s.rows[m.first_row + k] = s.seen[m.first_row + k] = rows.row[k];
+        s.error[m.first_row + k] = rows.error[k];
+      }
+    } else {
+      const Relation& r = w.model.relations[m.index];
+      s.rows[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, 1, s.row_parts);
+      s.seen[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, 1, s.seen_parts);
+      s.error[m.first_row] = relation_position(r, at.q_view());
     }
+    for (int k = 0; k < m.count; ++k) most = std::max(most, std::abs(s.error[m.first_row + k]));
   }
+  w.release_unresponsive(s.rows);
+  w.release_unresponsive(s.row_parts);
   return most;
 }
 
-/// Copies y of all sides out of the buffers, one after the other.
+/// Copies y of all sides out of the buffers, one after the other. Rows of one member have the same sides, in
+/// the same order.
 void copy_vectors(const ResponseBuffers& b, LoopStage& s) {
-  s.side_of.assign(2 * s.rows.size(), -1);
-  for (std::size_t i = 0; i < b.sides.size(); ++i) {
-    const auto& side = b.sides[i];
-    s.side_of[2 * side.row + (side.sign > 0 ? 0 : 1)] = static_cast<std::int32_t>(i);
-  }
+  world_detail::index_sides(b, s.rows.size(), s.side_start, s.side_of);
   s.vectors.clear();
+  s.sides.clear();
   for (Member& m : s.members) {
-    for (int e = 0; e < 2; ++e) {
-      LoopStage::Side& to = m.side[e] = {};
-      const int first = s.side_of[2 * m.first_row + e];
-      if (first < 0) continue;
+    m.first_side = static_cast<std::int32_t>(s.sides.size());
+    m.side_count = s.side_start[m.first_row + 1] - s.side_start[m.first_row];
+    for (int e = 0; e < m.side_count; ++e) {
+      const int first = s.side_of[s.side_start[m.first_row] + e];
       const ResponseBuffers::Group& g = b.groups[b.sides[first].group];
-      to = {g.body, g.length, static_cast<std::int64_t>(s.vectors.size())};
-      s.vectors.resize(s.vectors.size() + 2 * static_cast<std::size_t>(m.count) * g.length);
-      double* y = s.vectors.data() + to.y;
+      const std::size_t start = s.vectors.size();
+      s.sides.push_back({g.body, g.length, static_cast<std::int64_t>(start)});
+      s.vectors.resize(start + 2 * static_cast<std::size_t>(m.count) * g.length);
+      double* y = s.vectors.data() + start;
       double* z = y + static_cast<std::ptrdiff_t>(m.count) * g.length;
       for (int k = 0; k < m.count; ++k) {
-        const int in_group = s.side_of[2 * (m.first_row + k) + e] - g.first_side;
+        const int in_group = s.side_of[s.side_start[m.first_row + k] + e] - g.first_side;
         const Packed4* from = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
         for (int d = 0; d < g.length; ++d) {
           y[k * g.length + d] = from[d].lane[in_group % 4];
@@ -164,15 +211,21 @@ void fill_envelope(const World::Impl& w, LoopStage& s) {
   s.first.resize(s.rows.size());
   for (const Member& m : s.members) {
     int first = m.first_row;
-    for (const int body : {s.rows[m.first_row].body, s.rows[m.first_row].other}) {
-      if (body == 0) continue;
-      int& of_tree = s.first_of_tree[w.tree_of[body]];
-      if (of_tree < 0) of_tree = m.first_row;
-      first = std::min(first, of_tree);
+    for (const ImpulseRow* row = &s.rows[m.first_row]; row; row = row->more) {
+      for (const int body : {row->body, row->other}) {
+        if (body == 0) continue;
+        int& of_tree = s.first_of_tree[w.tree_of[body]];
+        if (of_tree < 0) of_tree = m.first_row;
+        first = std::min(first, of_tree);
+      }
     }
     std::fill_n(s.first.begin() + m.first_row, m.count, first);
   }
   s.matrix.reset(s.first);
+}
+
+std::span<const LoopStage::Side> sides_of(const LoopStage& s, const Member& m) {
+  return std::span(s.sides).subspan(m.first_side, m.side_count);
 }
 
 /// A block by block, where loops share a tree.
@@ -185,9 +238,9 @@ void fill_sparse(World::Impl& w, LoopStage& s) {
     for (std::size_t j = i + 1; j-- > 0;) {
       const Member& o = s.members[j];
       if (o.first_row < s.first[m.first_row]) break;
-      for (const LoopStage::Side& a : m.side) {
-        for (const LoopStage::Side& b : o.side) {
-          if (a.body == 0 || b.body == 0 || w.tree_of[a.body] != w.tree_of[b.body]) continue;
+      for (const LoopStage::Side& a : sides_of(s, m)) {
+        for (const LoopStage::Side& b : sides_of(s, o)) {
+          if (w.tree_of[a.body] != w.tree_of[b.body]) continue;
           if (const int n = common_length(w.model, a.body, b.body); n > 0) add_products(s, m, a, o, b, n);
         }
       }
@@ -220,8 +273,11 @@ void take_back(World::Impl& w, LoopStage& s, VecOut x) {
 }
 
 int root_of(const World::Impl& w, const Member& m) {
-  const Loop& loop = w.model.loops[m.loop];
-  return w.root_of(w.tree_of[w.responds(loop.body_f) ? loop.body_f : loop.body_m]);
+  int root = -1;
+  for_each_body(w, m, [&](int body) {
+    if (root < 0 && w.responds(body)) root = w.root_of(w.tree_of[body]);
+  });
+  return root;
 }
 
 double kinetic_energy_of(const World::Impl& w, int body) {
@@ -242,15 +298,15 @@ void measure(const World::Impl& w, LoopStage& s) {
   s.mass.assign(trees, 0.0);
   s.counted.assign(trees, 0);
   for (const Member& m : s.members) {
-    for (const int body : {w.model.loops[m.loop].body_f, w.model.loops[m.loop].body_m}) {
-      if (!w.responds(body) || s.counted[w.tree_of[body]]) continue;
+    for_each_body(w, m, [&](int body) {
+      if (!w.responds(body) || s.counted[w.tree_of[body]]) return;
       const int tree = w.tree_of[body], root = w.root_of(tree);
       s.counted[tree] = 1;
       for (int i = w.model.trees[tree].first; i < w.model.trees[tree].last; ++i) {
         s.kinetic[root] += kinetic_energy_of(w, i);
         s.mass[root] += w.model.bodies[i].mass;
       }
-    }
+    });
   }
 }
 
@@ -293,15 +349,21 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
   measure(w, s);
   update_bias_accelerations(w.model, w.ws);
   for (const Member& m : s.members) {
-    const Loop& loop = w.model.loops[m.loop];
-    const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
-    for (int k = 0; k < m.count; ++k) s.right[m.first_row + k] = 0.5 * h * bias[k];
+    if (m.is_loop) {
+      const Loop& loop = w.model.loops[m.index];
+      const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
+      for (int k = 0; k < m.count; ++k) s.right[m.first_row + k] = 0.5 * h * bias[k];
+    } else {
+      s.right[m.first_row] =
+          0.5 * h * relation_bias(w.model.relations[m.index], w.state.q_view(), w.state.v_view());
+    }
   }
   ask(w, s);
   for (const Member& m : s.members) {
     const int root = root_of(w, m);
     const double most = 2 * kBorrowed * s.kinetic[root];
-    w.loop_chord[m.loop] = s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
+    (m.is_loop ? w.loop_chord : w.relation_chord)[m.index] =
+        s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
   }
 }
 
@@ -309,12 +371,12 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
 
 void World::Impl::close_loops(State& at, double h) {
   LoopStage& s = loop_stage;
-  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
   list_members(*this, at, s);
   if (s.members.empty()) return;
   for (int round = 0; round < kMostNewton; ++round) {
     update_poses(model, at, ws);
-    const double most = look(*this, s);
+    const double most = look(*this, at, s);
     if (!(most > kClosed) || !std::isfinite(most)) return;
     if (round == 0 || most > 1e-6) {
       articulated_factor(model, ws);
@@ -327,11 +389,11 @@ void World::Impl::close_loops(State& at, double h) {
 void World::Impl::project_on_loops(State& at, int root) {
   LoopStage& s = loop_stage;
   const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
-  if (model.loops.empty() || !wanted) return;
+  if (!holds_anything() || !wanted) return;
   list_members(*this, at, s, root);
   if (s.members.empty()) return;
   update_poses(model, at, ws);
-  look(*this, s);
+  look(*this, at, s);
   articulated_factor(model, ws);
   if (root >= 0 || !s.is_factored || s.matrix.size() != s.size()) factor(*this, s);
   // with the factor of a pose nearby the first round leaves what the second takes
@@ -350,7 +412,7 @@ void World::Impl::project_on_loops(State& at, int root) {
 }
 
 void World::Impl::settle_loops(double h) {
-  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
   close_loops(state, h);
   project_on_loops(state);
   if (loop_stage.members.empty()) return;
@@ -360,19 +422,25 @@ void World::Impl::settle_loops(double h) {
 
 void World::Impl::hold_loops(std::vector<double>& a) {
   LoopStage& s = loop_stage;
-  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
   list_members(*this, stage, s);
   if (s.members.empty()) return;
   for (int i = 0; has_unresponsive && i < model.nv; ++i)
     if (!responds(model.dofs[i].body)) a[i] = 0;
-  look(*this, s);
+  look(*this, stage, s);
   factor(*this, s);
   for (int round = 0; round < 2; ++round) {
     update_accelerations(model, as_vector(a), ws);
     for (const Member& m : s.members) {
-      const Loop& loop = model.loops[m.loop];
-      const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
-      std::copy_n(rate.begin(), m.count, s.right.begin() + m.first_row);
+      if (m.is_loop) {
+        const Loop& loop = model.loops[m.index];
+        const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
+        std::copy_n(rate.begin(), m.count, s.right.begin() + m.first_row);
+      } else {
+        const Relation& r = model.relations[m.index];
+        s.right[m.first_row] =
+            relation_rate(r, stage.q_view(), as_vector(a)) + relation_bias(r, stage.q_view(), stage.v_view());
+      }
     }
     take_back(*this, s, as_vector(a));  // (3)
   }

@@ -232,6 +232,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   scene_loops = model.loops.size();
   loop_impulse.resize(scene_loops);
   loop_chord.resize(scene_loops, 1.0);
+  relation_impulse.resize(model.relations.size());
+  relation_chord.resize(model.relations.size(), 1.0);
   trees.resize(count);
   parent.resize(count);
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);

@@ -38,8 +38,9 @@ void mark_pushed(World::Impl& w) {
   std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
   for (int i = 0; i < w.rows.size(); ++i) {
     if (w.rows.lambda[i] == 0) continue;
-    for (const int body : {w.rows.impulses[i].body, w.rows.impulses[i].other})
-      if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
+    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more)
+      for (const int body : {row->body, row->other})
+        if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
   }
   for (const ImpulseRow& row : w.penalty_rows) {
     for (const int body : {row.body, row.other})
@@ -136,15 +137,16 @@ void hold_impulses(World::Impl& w, double h) {
   int first = 0;  // rows of loops that the stages hold themselves come first
   if (w.settings.stabilization.kind == Stabilization::kPosition)
     for (const RowBlock& block : w.rows.blocks)
-      if (block.source == RowSource::kLoop) first = block.row + block.size;
+      if (is_held(block.source)) first = block.row + block.size;
   for (int i = first; i < w.rows.size(); ++i) {
-    const ImpulseRow& row = w.rows.impulses[i];
     const double force = w.rows.lambda[i] / h;
     if (force == 0) continue;
-    for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}}) {
-      const Vec3 f = sign * force * row.force;
-      const Vec3 arm = row.point - Vec3(w.ws.pose[body].p);
-      w.f_ext[body] = w.f_ext[body] + Force{sign * force * row.moment + arm.cross(f), f};
+    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) {
+      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+        const Vec3 f = sign * force * row->force;
+        const Vec3 arm = row->point - Vec3(w.ws.pose[body].p);
+        w.f_ext[body] = w.f_ext[body] + Force{sign * force * row->moment + arm.cross(f), f};
+      }
     }
   }
 }

@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 class Writer {
  public:
@@ -94,8 +94,8 @@ void visit(Ar& ar, Id<Tag>& id) {
   visit(ar, id.index);
   visit(ar, id.generation);
 }
-template <class Ar>
-void visit(Ar& ar, std::array<double, 6>& a) {
+template <class Ar, std::size_t n>
+void visit(Ar& ar, std::array<double, n>& a) {
   ar.raw(a.data(), sizeof a);
 }
 template <class Ar>
@@ -211,6 +211,8 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, p.drive_impulse);
   visit(ar, p.loop_impulse);
   visit(ar, p.loop_chord);
+  visit(ar, p.relation_impulse);
+  visit(ar, p.relation_chord);
   visit(ar, p.contacts);
   visit(ar, p.trees);
   visit(ar, p.springs);
@@ -232,7 +234,9 @@ bool fits(const Persistent& p, const World::Impl& w) {
   if (p.state.q.size() != w.state.q.size() || p.q_before.size() != w.state.q.size() ||
       p.drives.size() != nv || p.trees.size() != w.trees.size() ||
       p.loop_impulse.size() != w.scene_loops + p.attached.size() ||
-      p.state.loop_closed.size() != p.loop_impulse.size() || p.loop_chord.size() != p.loop_impulse.size())
+      p.state.loop_closed.size() != p.loop_impulse.size() || p.loop_chord.size() != p.loop_impulse.size() ||
+      p.relation_impulse.size() != w.model.relations.size() ||
+      p.relation_chord.size() != w.model.relations.size())
     return false;
   for (const Attachment& a : p.attached) {
     const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);

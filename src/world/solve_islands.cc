@@ -105,7 +105,7 @@ bool pick_bouncing(const Task& t) {
     const bool closes = t.w.rows.error[block.row] + t.h * s.u_free[row] < 0;
     const bool bounces = block.source == RowSource::kContact && e > 0 && closes &&
                          s.u_now[row] < -t.w.settings.restitution_threshold;
-    if (bounces || block.source == RowSource::kLoop) s.picks.push_back({b, block.size, block.kind});
+    if (bounces || is_held(block.source)) s.picks.push_back({b, block.size, block.kind});
     any = any || bounces;
     row += block.size;
   }
@@ -274,10 +274,10 @@ bool pick_positions(const Task& t) {
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
     const double* error = t.w.rows.error.data() + block.row;
-    if (block.source == RowSource::kLoop) {  // not opened by the others' correction; loops.cc closes them
+    if (is_held(block.source)) {  // not opened by the others' correction; loops.cc closes them
       s.picks.push_back({b, block.size, RowKind::kEquality});
       s.errors.insert(s.errors.end(), block.size, 0.0);
-    } else if (block.source == RowSource::kContact || block.source == RowSource::kLimit) {
+    } else if (block.source == RowSource::kContact || is_limit(block.source)) {
       const double gap = error[0] + t.h * s.u_free[row] + st.slop;
       needed = needed || gap < -0.5 * st.slop;
       s.picks.push_back({b, 1, RowKind::kComplementarity});

@@ -34,6 +34,10 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
       return 1 / w.ws.pivot[block.index].inverse_d;
     }
     case RowSource::kLoop:
+    case RowSource::kCoupling:
+    case RowSource::kTendonLow:
+    case RowSource::kTendonHigh:
+    case RowSource::kTendonSpring:
     case RowSource::kSpring: break;
   }
   return 0;
@@ -61,7 +65,7 @@ void find_candidates(World::Impl& w) {
 bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
   const StabilizationSettings& s = w.settings.stabilization;
   if (s.kind != Stabilization::kPosition) return false;
-  if (block.source != RowSource::kContact && block.source != RowSource::kLimit) return false;
+  if (block.source != RowSource::kContact && !is_limit(block.source)) return false;
   return w.rows.error[block.row] + h * w.row_trial[block.row] < -1.5 * s.slop;
 }
 

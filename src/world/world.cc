@@ -124,6 +124,7 @@ void World::Impl::refresh_past() const {
       add(row.other, -force, row.point, row.force, row.moment);
     }
   }
+  // couplings and tendons push joints as drives do, and are part of what joints carry
   for (const SpringSlot& slot : springs) {
     const LinkEntry* link = slot.used ? model.find(slot.spring.link) : nullptr;
     if (link)

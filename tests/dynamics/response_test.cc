@@ -26,6 +26,14 @@ std::vector<ImpulseRow> random_rows(const Model& model, int count, Random& rando
   return rows;
 }
 
+/// Some of the rows get more parts, kept in `parts`.
+void add_parts(std::vector<ImpulseRow>& rows, std::vector<ImpulseRow>& parts) {
+  for (std::size_t i = 0; i + 1 < rows.size(); i += 3) {
+    rows[i].more = &parts[2 * i];
+    parts[2 * i].more = &parts[2 * i + 1];
+  }
+}
+
 /// A link whose frame is fixed to `body`.
 LinkId link_on(const Model& model, int body) {
   for (const LinkEntry& link : model.links) {
@@ -38,12 +46,14 @@ LinkId link_on(const Model& model, int body) {
 Eigen::MatrixXd dense_jacobian(const Model& model, const Workspace& ws, const std::vector<ImpulseRow>& rows) {
   Eigen::MatrixXd J = Eigen::MatrixXd::Zero(static_cast<int>(rows.size()), model.nv), F(6, model.nv);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [body, sign] : {std::pair{rows[i].body, 1.0}, std::pair{rows[i].other, -1.0}}) {
-      const LinkId link = link_on(model, body);
-      const Vec3 p_L = link_pose(model, ws, link).inverse_apply(rows[i].point);
-      frame_jacobian(model, ws, link, p_L, F);
-      J.row(i) +=
-          sign * (rows[i].moment.transpose() * F.topRows(3) + rows[i].force.transpose() * F.bottomRows(3));
+    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
+      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+        const LinkId link = link_on(model, body);
+        const Vec3 p_L = link_pose(model, ws, link).inverse_apply(row->point);
+        frame_jacobian(model, ws, link, p_L, F);
+        J.row(i) +=
+            sign * (row->moment.transpose() * F.topRows(3) + row->force.transpose() * F.bottomRows(3));
+      }
     }
   }
   return J;
@@ -60,7 +70,8 @@ TEST(Response, BothWaysAgreeWithDense) {
     crba(m.model, state, ws, M);
     Eigen::MatrixXd dense(m.model.nv, m.model.nv);
     to_dense(m.model, M, dense);
-    const std::vector<ImpulseRow> rows = random_rows(m.model, 20, random);
+    std::vector<ImpulseRow> rows = random_rows(m.model, 20, random), parts = random_rows(m.model, 40, random);
+    add_parts(rows, parts);
     const Eigen::MatrixXd J = dense_jacobian(m.model, ws, rows);
     const Eigen::MatrixXd expected = J * dense.ldlt().solve(J.transpose());
     for (const ResponseMethod method :
@@ -83,7 +94,8 @@ TEST(Response, ImpulsesChangeVelocitiesByTheResponse) {
     State state = random_state(m.model, random);
     update_poses(m.model, state, ws);
     update_velocities(m.model, state, ws);
-    const std::vector<ImpulseRow> rows = random_rows(m.model, 12, random);
+    std::vector<ImpulseRow> rows = random_rows(m.model, 12, random), parts = random_rows(m.model, 24, random);
+    add_parts(rows, parts);
     Eigen::MatrixXd A(12, 12);
     response(m.model, rows, ResponseMethod::kPropagation, false, ws, buffers, A);
     const Eigen::VectorXd impulses = random_vector(12, random);

@@ -122,11 +122,11 @@ TEST_F(Jvrc, TheDynamicsAreTheSame) {
 }
 
 TEST_F(Jvrc, MimicAndEqualitySayTheSame) {
-  ASSERT_EQ(urdf.couplings.size(), 10u);
-  ASSERT_EQ(mjcf.couplings.size(), 10u);
-  for (const Coupling& a : urdf.couplings) {
+  ASSERT_EQ(urdf.scene.mechanism.couplings().size(), 10u);
+  ASSERT_EQ(mjcf.scene.mechanism.couplings().size(), 10u);
+  for (const Coupling& a : urdf.scene.mechanism.couplings()) {
     const std::string& follower = urdf.scene.mechanism.joint(a.follower).name;
-    for (const Coupling& b : mjcf.couplings) {
+    for (const Coupling& b : mjcf.scene.mechanism.couplings()) {
       if (mjcf.scene.mechanism.joint(b.follower).name != follower) continue;
       EXPECT_EQ(urdf.scene.mechanism.joint(a.leader).name, mjcf.scene.mechanism.joint(b.leader).name);
       EXPECT_EQ(a.coefficients, b.coefficients);

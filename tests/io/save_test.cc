@@ -46,8 +46,8 @@ void expect_same_surroundings(const LoadedScene& a, const LoadedScene& b) {
   EXPECT_EQ(a.actuators.size(), b.actuators.size());
   EXPECT_EQ(a.sensors.size(), b.sensors.size());
   EXPECT_EQ(a.keyframes.size(), b.keyframes.size());
-  EXPECT_EQ(a.couplings.size(), b.couplings.size());
-  EXPECT_EQ(a.tendons.size(), b.tendons.size());
+  EXPECT_EQ(a.scene.mechanism.couplings().size(), b.scene.mechanism.couplings().size());
+  EXPECT_EQ(a.scene.mechanism.tendons().size(), b.scene.mechanism.tendons().size());
   EXPECT_EQ(a.open_loops.size(), b.open_loops.size());
   EXPECT_EQ(a.script.controllers.size(), b.script.controllers.size());
   EXPECT_EQ(a.script.events.size(), b.script.events.size());

@@ -383,5 +383,23 @@ TEST(Structure, HooksMayChangeIt) {
   EXPECT_EQ(world.model().nv, 46 - 1 + 6);
 }
 
+// Values may be edited while joints are attached: they stay, and hold.
+TEST(Structure, EditsKeepWhatIsAttached) {
+  test::Linkage m = test::human40(1.5);
+  World world = make_world(std::move(m.scene), awake());
+  const LinkId hand = world.scene().mechanism.find_link("hand.r");
+  const Vec3 bar = world.pose(hand).p;
+  const JointId grip = *world.attach_here(world.scene().mechanism.world(), hand, world.pose(hand),
+                                          {.name = "bar", .kind = JointKind::kSpherical});
+  world.step(100);
+  ASSERT_TRUE(world.edit([&](Scene& s) { s.mechanism.link(hand).inertia.mass *= 2; }).empty());
+  ASSERT_EQ(world.attachments().size(), 1u);
+  world.step(100);
+  EXPECT_LT((world.pose(hand).p - bar).norm(), 1e-9);
+  EXPECT_TRUE(world.detach(grip).empty());
+  world.step(100);
+  EXPECT_GT((world.pose(hand).p - bar).norm(), 1e-2) << "it falls";
+}
+
 }  // namespace
 }  // namespace karakuri

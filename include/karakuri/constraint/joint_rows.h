@@ -3,13 +3,10 @@
 
 #include "karakuri/constraint/rows.h"
 #include "karakuri/constraint/softness.h"
+#include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/model/state.h"
 
 namespace karakuri {
-
-/// The impulse that is a unit effort on one dof and no other, as wrenches on the joint's two bodies; its
-/// velocity is the dof's.  @pre ws has poses
-ImpulseRow dof_row(const Model& model, const Workspace& ws, int dof);
 
 /// Rows of the dofs of one body that are at a limit, or would be past it within the step.
 /// @param v_free  Velocities (nv) that the step would end with if nothing held it.
@@ -33,6 +30,15 @@ void add_drive_row(const Model& model, const Workspace& ws, int dof, double disp
 /// @pre ws has velocities and bias accelerations
 void add_loop_rows(const Model& model, const Workspace& ws, int loop,
                    const StabilizationSettings& stabilization, double h, double chord, Rows& rows);
+
+/// A coupling: held as a loop is.  @pre rows.parts has room, see Rows
+void add_coupling_row(const Model& model, const State& state, const Workspace& ws, int relation,
+                      const StabilizationSettings& stabilization, double h, double chord, Rows& rows);
+
+/// A tendon: rows of its limits where it is near them, and of its spring and damper.
+/// @param v_free  As in add_limit_rows().
+void add_tendon_rows(const Model& model, const State& state, const Workspace& ws, int relation, VecIn v_free,
+                     const StabilizationSettings& stabilization, double h, Rows& rows);
 
 /// A spring and a damper between a point of a body and a point of the world.
 void add_spring_rows(const Workspace& ws, int spring, int body, const Vec3& point_W, const Vec3& target_W,

@@ -12,13 +12,24 @@ namespace karakuri {
 
 /// What a block of rows stands for; `RowBlock::index` says which.
 enum class RowSource : std::uint8_t {
-  kLoop,      // Model::loops
-  kLimit,     // dof
-  kFriction,  // dof: dry friction in the joint
-  kDrive,     // dof
-  kSpring,    // spring of the world
-  kContact,   // contact of the world
+  kLoop,          // Model::loops
+  kCoupling,      // Model::relations: one that is held
+  kLimit,         // dof
+  kFriction,      // dof: dry friction in the joint
+  kDrive,         // dof
+  kSpring,        // spring of the world
+  kTendonLow,     // Model::relations: a lower limit
+  kTendonHigh,    // and an upper one
+  kTendonSpring,  // and its spring and damper
+  kContact,       // contact of the world
 };
+
+/// Whether rows of this source are held by position too, after the step.
+inline bool is_held(RowSource source) { return source == RowSource::kLoop || source == RowSource::kCoupling; }
+/// Whether they are limits: complementary, with a gap.
+inline bool is_limit(RowSource source) {
+  return source == RowSource::kLimit || source == RowSource::kTendonLow || source == RowSource::kTendonHigh;
+}
 
 /// Rows [row, row + size) that are solved together.
 struct RowBlock {
@@ -33,6 +44,7 @@ struct RowBlock {
 struct Rows {
   std::vector<RowBlock> blocks;
   std::vector<ImpulseRow> impulses;  // the velocity J v and the impulse J^T lambda of each row
+  std::vector<ImpulseRow> parts;     // what ImpulseRow::more points to; reserve() before adding such rows
   std::vector<double> error;         // of the position: of equalities; of inequalities their gap [m or rad]
   std::vector<double> bias;          // added to J v
   std::vector<double> compliance;    // velocity per impulse
@@ -42,6 +54,8 @@ struct Rows {
 
   int size() const { return static_cast<int>(impulses.size()); }
   void clear();
+  /// Room in `parts` for all rows of the model's couplings and tendons.
+  void reserve(const Model& model);
   /// Appends a block of zeroed rows; returns its first row.
   int add(solver::RowKind kind, RowSource source, int index, int size);
 };

@@ -19,12 +19,12 @@ namespace karakuri {
 /// from them as surely as possible, and kept from update to update while they do well.
 struct ClosedLoop {
   int nv = 0;    // dofs of the trees
-  int rows = 0;  // of all closed loops: sum of loop_row_count()
+  int rows = 0;  // of all closed loops: sum of loop_row_count(); and one of each coupling
   int rank = 0;  // independent ones among them
   double regularity =
       1;  // of the chosen coordinates: 0 where the rest no longer follows from them, 1 at best
   bool rechosen = false;         // the last update chose other coordinates than before
-  std::vector<int> loop_of;      // by row: index of Model::loops
+  std::vector<int> loop_of;      // by row: index of Model::loops; those of Model::relations follow
   std::vector<int> chosen_rows;  // rank: the independent rows
   std::vector<int> dependent;    // rank: dofs that follow (theta_S), ascending
   std::vector<int> generalized;  // mobility(): dofs that lead (theta_G), ascending

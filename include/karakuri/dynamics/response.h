@@ -23,6 +23,9 @@ struct ImpulseRow {
   Vec3 point = Vec3::Zero();  // in the world [m]
   Vec3 force = Vec3::Zero();
   Vec3 moment = Vec3::Zero();
+  /// The rest of a row that acts on more than two bodies: its impulse and velocity are the sums over all
+  /// parts. Lives elsewhere, at least as long as the row is used.
+  const ImpulseRow* more = nullptr;
 };
 
 enum class ResponseMethod {
@@ -39,7 +42,8 @@ struct ResponseBuffers {
   struct Side {
     std::int32_t row;
     std::int32_t group;
-    std::int32_t sign;  // of the impulse: -1 on ImpulseRow::other
+    std::int16_t sign;  // of the impulse: -1 on ImpulseRow::other
+    std::int16_t part;  // how many steps along ImpulseRow::more
   };
   /// All sides on one body. Vectors y are kept in blocks of four sides, a block holding for each dof of the
   /// path the four numbers of its sides: that is how they are computed and multiplied.

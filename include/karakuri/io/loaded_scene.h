@@ -45,22 +45,6 @@ struct Camera {
   double field_of_view = std::numbers::pi / 4;  // vertical [rad]
 };
 
-/// A closed interval; all numbers unless told otherwise.
-struct Interval {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool bounded() const {
-    return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
-  }
-};
-
-/// One dof that an actuator works on: length += gear * q, effort on the dof = gear * force.
-struct Transmission {
-  JointId joint;
-  int dof = 0;
-  double gear = 1;
-};
-
 /// force = gain * control + bias - stiffness * length - damping * rate, with the control and then the force
 /// cut to their ranges. length and rate are sums over the transmissions. A motor has gain alone; a position
 /// servo has gain = stiffness; a velocity servo has gain = damping.
@@ -132,23 +116,6 @@ struct Keyframe {
   std::vector<double> control;  // by actuator; empty: not said
 };
 
-/// follower = polynomial of the leader, or a constant where there is no leader: a gear. Constraint rows for
-/// it are the user's business; loading reports each kind.
-struct Coupling {
-  std::string name;
-  JointId follower, leader;
-  std::array<double, 5> coefficients{0, 1, 0, 0, 0};  // constant first
-  double follower_start = 0, leader_start = 0;        // both are measured from here
-};
-
-/// The weighted sum of joint positions, with its own spring and limits (MuJoCo's fixed tendon).
-struct FixedTendon {
-  std::string name;
-  std::vector<Transmission> joints;
-  Interval range;
-  double stiffness = 0, damping = 0, rest = 0;
-};
-
 struct LoadedScene {
   std::string name;
   Scene scene;
@@ -160,8 +127,6 @@ struct LoadedScene {
   std::vector<Actuator> actuators;
   std::vector<Sensor> sensors;
   std::vector<Keyframe> keyframes;
-  std::vector<Coupling> couplings;
-  std::vector<FixedTendon> tendons;
   std::vector<JointId> open_loops;  // joints that close loops, but not at the start
   Script script;                    // of native scenes
   std::vector<Diagnostic> notes;    // what was understood otherwise than meant; once per feature

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "karakuri/core/diagnostic.h"
+#include "karakuri/model/coupling.h"
 #include "karakuri/model/ids.h"
 #include "karakuri/model/joint.h"
 #include "karakuri/model/material.h"
@@ -69,6 +70,9 @@ class Mechanism {
   /// centre of mass, so that free flight is integrated exactly along a straight line or parabola.
   LinkId add_free_link(std::string name, const Inertia& inertia, const Transform& X_WL);
   MaterialId add_material(Material material);
+  /// Joints that follow others, and sums of joints. What names a joint that is cut goes with it.
+  void add_coupling(Coupling coupling) { couplings_.push_back(std::move(coupling)); }
+  void add_tendon(FixedTendon tendon) { tendons_.push_back(std::move(tendon)); }
 
   bool contains(LinkId id) const { return links_.contains(id); }
   bool contains(JointId id) const { return joints_.contains(id); }
@@ -79,6 +83,10 @@ class Mechanism {
   Joint& joint(JointId id) { return joints_[id]; }
   const Joint& joint(JointId id) const { return joints_[id]; }
   const Material* material(MaterialId id) const { return materials_.find(id); }
+  std::vector<Coupling>& couplings() { return couplings_; }
+  const std::vector<Coupling>& couplings() const { return couplings_; }
+  std::vector<FixedTendon>& tendons() { return tendons_; }
+  const std::vector<FixedTendon>& tendons() const { return tendons_; }
 
   /// In the order of their slots.
   std::vector<LinkId> link_ids() const { return links_.keys(); }
@@ -96,6 +104,8 @@ class Mechanism {
   SlotMap<LinkTag, Link> links_;
   SlotMap<JointTag, Joint> joints_;
   SlotMap<MaterialTag, Material> materials_;
+  std::vector<Coupling> couplings_;
+  std::vector<FixedTendon> tendons_;
   LinkId world_;
 };
 

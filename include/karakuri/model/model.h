@@ -5,6 +5,7 @@
 // the joint's axis; link frames are found through LinkEntry::X_BL.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -92,6 +93,34 @@ struct Loop {
   double distance = 0;               // distance only [m]
 };
 
+/// What a Coupling or a FixedTendon says of the coordinates: x = sum of scale q over its terms, less the
+/// polynomial of the leader's position,
+///   x(q) = sum scale_k q_k - P(q_leader - leader_start)
+/// A coupling holds x at zero; a tendon keeps it within limits and has a spring on it.
+struct Relation {
+  struct Term {
+    std::int32_t dof = 0;
+    std::int32_t q = 0;  // index of its coordinate
+    double scale = 1;
+  };
+  std::string name;
+  std::vector<Term> terms;
+  Term leader;  // where `has_leader`; its scale is not used
+  bool has_leader = false;
+  bool held = false;  // at zero
+  double leader_start = 0;
+  std::array<double, 5> polynomial{};  // constant first
+  Interval range;                      // where not held
+  double stiffness = 0, damping = 0, rest = 0;
+
+  /// Calls f(term) for all terms and the leader.
+  template <class F>
+  void for_each_dof(F&& f) const {
+    for (const Term& t : terms) f(t);
+    if (has_leader) f(leader);
+  }
+};
+
 struct Model {
   // sizes
   int nq = 0;
@@ -115,6 +144,7 @@ struct Model {
   std::vector<LinkEntry> links;    // all links but virtual ones; [0] is the world
   std::vector<JointEntry> joints;  // all joints
   std::vector<Loop> loops;
+  std::vector<Relation> relations;  // active couplings, then tendons that hold or pull
 
   int body_count() const { return static_cast<int>(bodies.size()); }
   /// Tells models apart: workspaces carry it to prove that they were made for this one.

@@ -80,7 +80,7 @@ void set_transmission(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
   } else if (e.has("tendon")) {
     const int index = c.named(c.tendon_by_name, e, "tendon", "fixed tendon");
     if (index < 0) return;
-    for (Transmission t : c.build.out.tendons[static_cast<std::size_t>(index)].joints) {
+    for (Transmission t : c.build.out.scene.mechanism.tendons()[static_cast<std::size_t>(index)].joints) {
       t.gear *= gear[0];
       actuator.transmissions.push_back(t);
     }

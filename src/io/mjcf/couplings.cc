@@ -1,4 +1,4 @@
-// <equality> and <tendon>: connect and weld close loops; the rest is kept beside the scene.
+// <equality> and <tendon>: connect and weld close loops, joints follow joints, tendons add them up.
 #include <fmt/format.h>
 
 #include "io/mjcf/context.h"
@@ -88,10 +88,8 @@ void read_joint_equality(MjcfContext& c, const XmlElement& e) {
   }
   const std::vector<double> n = c.xml.numbers(e, "polycoef", 1, 5);
   for (std::size_t k = 0; k < n.size(); ++k) coupling.coefficients[k] = n[k];
-  c.build.out.couplings.push_back(coupling);
-  c.xml.report.unsupported("equality/joint", c.where(e),
-                           "joints coupled by <equality> are read but move freely",
-                           "couple them yourself from LoadedScene::couplings");
+  coupling.active = c.xml.flag(e, "active", true);
+  c.build.out.scene.mechanism.add_coupling(std::move(coupling));
 }
 
 }  // namespace
@@ -118,19 +116,20 @@ void read_tendons(MjcfContext& c, const XmlElement& section) {
     if (is_limited(c, e, "limited", "range")) {
       const std::vector<double> range = c.xml.numbers(e, "range", 2, 2);
       if (!range.empty()) tendon.range = {range[0], range[1]};
-      c.xml.report.unsupported("fixed.range", c.where(e), "limits of tendons are read but not held",
-                               "limit the joints instead");
     }
     tendon.stiffness = c.xml.number(e, "stiffness", 0);
     tendon.damping = c.xml.number(e, "damping", 0);
     const std::vector<double> rest = c.xml.numbers(e, "springlength", 1, 2);
-    if (!rest.empty()) tendon.rest = rest[0];
-    if (tendon.stiffness != 0 || tendon.damping != 0) {
-      c.xml.report.unsupported("fixed.stiffness", c.where(e),
-                               "springs and dampers of tendons are read but do nothing");
-    }
-    if (e.has("name")) c.tendon_by_name[e.get("name")] = static_cast<int>(c.build.out.tendons.size());
-    c.build.out.tendons.push_back(std::move(tendon));
+    const bool said = !rest.empty() && rest[0] >= 0;  // else the length where its joints' springs are at ease
+    for (const Transmission& j : tendon.joints)
+      tendon.rest += j.gear * c.build.out.scene.mechanism.joint(j.joint).dofs[0].rest;
+    if (said) tendon.rest = rest[0];
+    if (rest.size() == 2 && rest[1] != rest[0])
+      c.xml.report.unsupported("fixed.springlength", c.where(e),
+                               "a tendon whose spring is at ease over a range is at ease at its start alone");
+    if (e.has("name"))
+      c.tendon_by_name[e.get("name")] = static_cast<int>(c.build.out.scene.mechanism.tendons().size());
+    c.build.out.scene.mechanism.add_tendon(std::move(tendon));
   }
 }
 

@@ -253,7 +253,11 @@ class BodyReader {
     if (!joint.parent || !joint.child) return;
     joint.X_PF = c_.on_link(joint.parent, joint.X_PF);
     joint.X_CM = c_.on_link(joint.child, joint.X_CM);
-    if (!parsed.in_child) {
+    if (joint.kind == JointKind::kDistance) {  // its frames are meant to be apart
+      const Vec3 from = (neutral_pose(joint.parent) * joint.X_PF).p,
+                 to = (neutral_pose(joint.child) * joint.X_CM).p;
+      if (!node.find("distance")) joint.distance = (to - from).norm();
+    } else if (!parsed.in_child) {
       joint.X_CM = neutral_pose(joint.child).inverse() * neutral_pose(joint.parent) * joint.X_PF;
     } else if (!parsed.in_parent) {
       joint.X_PF = neutral_pose(joint.parent).inverse() * neutral_pose(joint.child) * joint.X_CM;
@@ -309,7 +313,7 @@ class BodyReader {
 }  // namespace
 
 JointKind joint_kind(std::string_view word) {
-  for (int k = 0; k < kJointKindCount; ++k) {
+  for (int k = 0; k <= static_cast<int>(JointKind::kDistance); ++k) {
     if (name(static_cast<JointKind>(k)) == word) return static_cast<JointKind>(k);
   }
   return JointKind::kFixed;  // the table allows no other words
@@ -323,6 +327,7 @@ ParsedJoint read_joint_frame(const NativeContext& c, const YamlNode& node) {
   get(node, "axis", out.joint.axis);
   get(node, "second_axis", out.joint.second_axis);
   get(node, "pitch", out.joint.pitch);
+  get(node, "distance", out.joint.distance);
   if (const YamlNode* at = node.find("in_parent")) out.in_parent = true, out.joint.X_PF = read_pose(c, *at);
   if (const YamlNode* at = node.find("in_child")) out.in_child = true, out.joint.X_CM = read_pose(c, *at);
   return out;

@@ -128,13 +128,14 @@ void read_couplings(NativeContext& c, const YamlNode& root) {
     std::vector<double> k;
     if (get(*node, "coefficients", k)) std::copy(k.begin(), k.end(), coupling.coefficients.begin());
     get_fields(*node, kCouplingFields, coupling);
-    c.build.out.couplings.push_back(std::move(coupling));
+    get(*node, "active", coupling.active);
+    if (coupling.follower) c.build.out.scene.mechanism.add_coupling(std::move(coupling));
   }
   for (const YamlNode* node : items(root, "tendons")) {
     FixedTendon tendon{.name = name_of(c, *node), .joints = read_transmissions(c, *node)};
     tendon.range = read_interval(*node, "range");
     get_fields(*node, kTendonFields, tendon);
-    c.build.out.tendons.push_back(std::move(tendon));
+    c.build.out.scene.mechanism.add_tendon(std::move(tendon));
   }
 }
 

@@ -57,8 +57,8 @@ constexpr Key kSceneKeys[] = {
     Key{"sensors", kList, "", "What is measured."}.a("sensor"),
     Key{"actuators", kList, "", "Motors with a control signal."}.a("actuator"),
     Key{"keyframes", kList, "", "States with a name."}.a("keyframe"),
-    Key{"couplings", kList, "", "Joints that follow others. Kept, not yet acted on."}.a("coupling"),
-    Key{"tendons", kList, "", "Sums of joint positions. Kept, not yet acted on."}.a("tendon"),
+    Key{"couplings", kList, "", "Joints that follow others."}.a("coupling"),
+    Key{"tendons", kList, "", "Sums of joint positions, with limits and springs."}.a("tendon"),
     Key{"trajectories", kList, "", "Motions from CSV files."}.a("trajectory"),
     Key{"controllers", kList, "", "PD control of joints."}.a("controller"),
     Key{"events", kList, "", "What happens at a given time."}.a("event"),
@@ -205,10 +205,12 @@ constexpr Key kDofKeys[] = {
 
 constexpr Key kJointFrameKeys[] = {
     Key{"kind", kWord, "revolute", "What it allows. Of `attach`: fixed where nothing is said."}.one_of(
-        "fixed revolute prismatic cylindrical screw universal planar spherical free"),
+        "fixed revolute prismatic cylindrical screw universal planar spherical free point-on-line distance"),
     Key{"axis", kNumbers, "[0, 0, 1]", "In the joint's frame; of any length."}.many(3),
     Key{"second_axis", kNumbers, "[1, 0, 0]", "Of a universal joint."}.many(3),
     Key{"pitch", kNumber, "0", "Of a screw: advance per angle."}.in("m/rad"),
+    Key{"distance", kNumber, "that at zero", "Of a distance joint, which only closes loops."}.in("m").above(
+        0),
     Key{"in_parent", kSection, "where the body's pose puts it", "The joint's frame in the parent."}.a("pose"),
     Key{"in_child", kSection, "the body's frame", "The joint's frame in the body that it carries."}.a("pose"),
 };
@@ -343,6 +345,7 @@ constexpr Key kCouplingKeys[] = {
     Key{"coefficients", kNumbers, "[0, 1, 0, 0, 0]", "Of the polynomial, constant first."}.many(5),
     {"follower_start", kNumber, "0", "The follower is measured from here."},
     {"leader_start", kNumber, "0", "The leader is measured from here."},
+    {"active", kFlag, "true", "Whether it is held."},
 };
 constexpr Key kTendonKeys[] = {
     {"name", kText, "", "Its name."},

@@ -100,6 +100,7 @@ class Writer {
     put_joint("leader", c.leader);
     out_.put("coefficients", std::span<const double>(c.coefficients));
     out_.put_fields(kCouplingFields, c);
+    out_.put_unless("active", c.active, true);
   }
 
   void surroundings() {
@@ -120,8 +121,8 @@ class Writer {
     list("actuators", in_.actuators, [&](const Actuator& a) { write_actuator(a); });
     list("sensors", in_.sensors, [&](const Sensor& s) { write_sensor(s); });
     list("keyframes", in_.keyframes, [&](const Keyframe& k) { write_keyframe(k); }, false);
-    list("couplings", in_.couplings, [&](const Coupling& c) { write_coupling(c); });
-    list("tendons", in_.tendons, [&](const FixedTendon& t) {
+    list("couplings", in_.scene.mechanism.couplings(), [&](const Coupling& c) { write_coupling(c); });
+    list("tendons", in_.scene.mechanism.tendons(), [&](const FixedTendon& t) {
       out_.put_name(t.name);
       write_transmissions(t.joints);
       put_range("range", t.range);
@@ -272,6 +273,7 @@ void write_joint_frame(const Joint& joint, bool in_parent, bool in_child, Emit& 
   out.put_unless("axis", joint.axis, Vec3::UnitZ());
   out.put_unless("second_axis", joint.second_axis, Vec3::UnitX());
   out.put_unless("pitch", joint.pitch, 0);
+  if (joint.kind == JointKind::kDistance) out.put("distance", joint.distance);
   const auto frame = [&](const char* key, const Transform& X) {
     out.key(key);
     out.begin_map(true);

@@ -391,10 +391,7 @@ class UrdfReader {
     coupling.follower = named_joint(e, e.get("name"));
     coupling.leader = named_joint(*mimic, mimic->get("joint"));
     coupling.coefficients = {xml_.number(*mimic, "offset", 0), xml_.number(*mimic, "multiplier", 1), 0, 0, 0};
-    build_.out.couplings.push_back(coupling);
-    build_.report.unsupported("mimic", where(*mimic),
-                              "mimic joints are read but not coupled: they move freely",
-                              "drive the joint, or couple it yourself from LoadedScene::couplings");
+    if (coupling.follower && coupling.leader) build_.out.scene.mechanism.add_coupling(std::move(coupling));
   }
 
   void read_transmission(const XmlElement& e) {
