@@ -214,7 +214,8 @@ bool pick_positions(const Task& t) {
       s.picks.push_back({b, block.size, RowKind::kEquality});
       s.errors.insert(s.errors.end(), block.size, 0.0);
     } else if (block.source == RowSource::kContact || block.source == RowSource::kLimit) {
-      const double gap = error[0] + t.h * s.u_free[row] + st.slop;
+      const bool soft = t.w.rows.compliance[block.row] > 0;  // as deep as its spring lets it
+      const double gap = soft ? 0 : error[0] + t.h * s.u_free[row] + st.slop;
       needed = needed || gap < -0.5 * st.slop;
       s.picks.push_back({b, 1, RowKind::kComplementarity});
       s.errors.push_back(gap >= 0 ? gap : std::max(st.erp * gap, -t.h * st.max_speed));
