@@ -58,8 +58,8 @@ void expect_depth(const Depths& d, double tolerance) {
   EXPECT_NEAR(d.ours / d.theirs, 1, tolerance);
 }
 
-// Constant impedance: MuJoCo's law at rest is a spring, so that nothing is lost. MuJoCo has come to rest
-// within 1e-3 of its depth after two seconds.
+// Constant impedance: MuJoCo's law at rest is a spring, so that nothing is lost. The depths differ by up
+// to 2.2e-3: MuJoCo has not quite come to rest after two seconds.
 const Case kConstant[] = {
     {"time_and_ratio", R"(solref=".05 1" solimp=".8 .8 .01")", R"(solref=".05 1" solimp=".8 .8 .01")", 5e-3},
     {"underdamped", R"(solref=".05 .5" solimp=".9 .9 .01")", R"(solref=".05 .5" solimp=".9 .9 .01")", 5e-3},
