@@ -1,5 +1,6 @@
 // The command line program. The launcher at the project's root adds `test` and `bench`, which need the
 // sources.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -26,6 +27,22 @@ bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
   say(fmt::format("there is no command '{}'; {} See karakuri --help", argv[1],
                   karakuri::suggestion(argv[1], names)));
   return true;
+}
+
+/// What the command might have meant by an option that it does not have: " Did you mean '--time'?", or
+/// nothing.
+std::string near_option(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (!word.starts_with("--") || std::find(names.begin(), names.end(), word) != names.end()) continue;
+    const std::vector<std::string> near = karakuri::near_names(word, names, 1);
+    if (!near.empty()) return fmt::format(" '{}': did you mean '{}'?", word, near[0]);
+  }
+  return "";
 }
 
 int run(int argc, char** argv) {
@@ -57,7 +74,8 @@ int run(int argc, char** argv) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
-    say(fmt::format("{}. See karakuri {}--help", error.what(),
+    say(fmt::format("{}.{} See karakuri {}--help", error.what(),
+                    chosen.empty() ? "" : near_option(*chosen[0], argc, argv),
                     chosen.empty() ? "" : chosen[0]->get_name() + " "));
     return kBadUsage;
   }

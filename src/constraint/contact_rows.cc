@@ -18,6 +18,13 @@ int row_count(const Surface& surface, double friction) {
   return surface.torsional_friction > 0 ? 4 : 3;
 }
 
+/// The spring and the damper of what touches from gap 0 on. Where the gap closes within the step, both act on
+/// what goes beyond: lambda = -(h k + d) (c + h J v').
+Softness soft_gap(double k, double d, double gap, double h) {
+  const Softness soft = implicit_spring(k, d, gap, h);
+  return {gap > 0 ? gap / h : soft.bias, soft.compliance};
+}
+
 }  // namespace
 
 Mat3 contact_frame(const Vec3& normal) { return frame_with_z(normal); }
@@ -46,9 +53,8 @@ int add_contact_rows(const ContactGeometry& c, const Surface& surface, double fr
     rows.friction[row + 4] = rows.friction[row + 5] = surface.rolling_friction;
   }
   const bool soft_surface = std::isfinite(surface.stiffness);
-  const Softness soft = soft_surface && c.gap <= 0
-                            ? implicit_spring(surface.stiffness, surface.damping, c.gap, h)
-                            : stabilize_gap(stabilization, c.gap, u, h);
+  const Softness soft = soft_surface ? soft_gap(surface.stiffness, surface.damping, c.gap, h)
+                                     : stabilize_gap(stabilization, c.gap, u, h);
   rows.error[row] = soft_surface ? std::max(c.gap, 0.0) : c.gap;  // a soft surface's depth is no error
   rows.bias[row] = soft.bias;
   rows.compliance[row] = soft.compliance;

@@ -46,6 +46,8 @@ Result<std::string> read_file(const fs::path& path, std::size_t largest) {
   };
   if (!is_file(path)) return refused("there is no such file", "check its name");
   std::error_code problem;
+  if (ending(fs::canonical(path, problem)) != ending(path))
+    return refused("it is a link to a file of another kind", "give the file itself");
   const auto size = fs::file_size(path, problem);
   if (problem) return refused("it cannot be read: " + problem.message(), "check its permissions");
   if (size > largest) {

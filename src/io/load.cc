@@ -1,6 +1,7 @@
 #include "karakuri/io/load.h"
 
 #include <array>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ Result<SceneFormat> scene_format(std::string_view text, const std::filesystem::p
                     "give a file whose root is <robot> (URDF), <mujoco> (MJCF) or <sdf>"};
 }
 
-Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOptions& options) {
+Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOptions& options) try {
   static constexpr std::array kEndings = {".urdf",  ".xml",   ".mjcf", ".sdf",
                                           ".world", ".model", ".yaml", ".yml"};
   const std::string ending = io::ending(path);
@@ -69,6 +70,9 @@ Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOpti
     case SceneFormat::kNative: return load_native(*text, path, options);
   }
   return text.errors();
+} catch (const std::bad_alloc&) {
+  return Diagnostic{Severity::kError, path.string() + ":1", "it needs more memory than there is",
+                    "make it smaller, or its meshes and terrain coarser"};
 }
 
 }  // namespace karakuri

@@ -5,7 +5,7 @@
 namespace karakuri::io {
 
 std::optional<GrayPicture> decode_png(std::string_view content) {
-  constexpr std::uint64_t kMostPixels = 64u << 20;
+  constexpr std::uint64_t kMostPixels = 16u << 20;  // heights, of 8 bytes each later
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&image, content.data(), content.size())) return std::nullopt;

@@ -13,8 +13,8 @@ namespace karakuri::io {
 namespace {
 
 // No robot has more; what has, would take more than a second and a gigabyte to be refused for other reasons.
-constexpr std::ptrdiff_t kMostElements = 1'000'000;  // ends of elements count as well
-constexpr int kMostAttributes = 1000;                // tinyxml2 takes time with their square
+constexpr std::ptrdiff_t kMostElements = 200'000;  // ends of elements count as well
+constexpr int kMostAttributes = 1000;              // tinyxml2 takes time with their square
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 

@@ -327,11 +327,19 @@ std::vector<Diagnostic> Session::Impl::set_link(const Signal& s, std::string_vie
   return {refused(key, fmt::format("it cannot be set to {}", text_of(value)), "give true or false")};
 }
 
+/// Of all three numbers, or of the one that the key names: gravity.x, gravity.y, gravity.z.
 std::vector<Diagnostic> Session::Impl::set_gravity(std::string_view key, const Value& value) {
   const std::span<const double> g = numbers_of(value);
-  if (g.size() != 3 || !std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); }))
-    return {refused(key, fmt::format("it is three finite numbers, not {}", text_of(value)))};
-  world.set_gravity({g[0], g[1], g[2]});
+  const bool whole = key == "gravity";
+  const bool finite = std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); });
+  if (g.size() != (whole ? 3u : 1u) || !finite) {
+    const char* is = whole ? "three finite numbers" : "a finite number";
+    return {refused(key, fmt::format("it is {}, not {}", is, text_of(value)),
+                    whole ? "give all three, such as '0 0 -9.81', or set gravity.z alone" : "")};
+  }
+  Vec3 gravity = world.gravity();
+  for (std::size_t k = 0; k < g.size(); ++k) gravity[whole ? static_cast<int>(k) : key.back() - 'x'] = g[k];
+  world.set_gravity(gravity);
   return {};
 }
 

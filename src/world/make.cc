@@ -14,6 +14,14 @@ using world_detail::BodyShape;
 
 namespace {
 
+/// Whether a link is part of the world: nothing but fixed joints between them.
+bool stands_still(const Mechanism& m, LinkId id) {
+  while (id != m.world() && m.contains(m.link(id).joint) &&
+         m.joint(m.link(id).joint).kind == JointKind::kFixed)
+    id = m.link(id).parent;
+  return id == m.world();
+}
+
 void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
   for (const LinkId id : scene.mechanism.link_ids()) {
     const Link& link = scene.mechanism.link(id);
@@ -25,10 +33,10 @@ void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
         continue;
       }
       const bool endless = shape->kind() == ShapeKind::kPlane || shape->kind() == ShapeKind::kHeightfield;
-      if (endless && id != scene.mechanism.world() && placement.mask != 0)
+      if (endless && placement.mask != 0 && !stands_still(scene.mechanism, id))
         flaws.push_back({Severity::kError, fmt::format("link '{}'", link.name),
-                         fmt::format("a {} is fixed to it", to_string(shape->kind())),
-                         "planes and heightfields belong to the world; use a box or mesh"});
+                         fmt::format("it moves, and a {} is part of it", to_string(shape->kind())),
+                         "planes and heightfields belong to what stands still; use a box or mesh"});
       for (Diagnostic& d : check(*shape, fmt::format("shape of link '{}'", link.name)))
         flaws.push_back(std::move(d));
     }

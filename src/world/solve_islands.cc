@@ -164,7 +164,8 @@ double square_of_motion(const Task& t) {
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
     const double too_deep = std::max(0.0, -t.w.rows.error[block.row] - 1.5 * st.slop);
-    if (block.source == RowSource::kContact) sum += std::pow(kShare * st.erp * too_deep / t.h, 2);
+    const bool rigid = block.source == RowSource::kContact && t.w.rows.compliance[block.row] == 0;
+    if (rigid) sum += std::pow(kShare * st.erp * too_deep / t.h, 2);
     for (int k = 0; k < block.size; ++k, ++row) sum += t.slot.u_now[row] * t.slot.u_now[row];
   }
   return sum;
@@ -278,7 +279,8 @@ bool pick_positions(const Task& t) {
       s.picks.push_back({b, block.size, RowKind::kEquality});
       s.errors.insert(s.errors.end(), block.size, 0.0);
     } else if (block.source == RowSource::kContact || is_limit(block.source)) {
-      const double gap = error[0] + t.h * s.u_free[row] + st.slop;
+      const bool soft = t.w.rows.compliance[block.row] > 0;  // as deep as its spring lets it
+      const double gap = soft ? 0 : error[0] + t.h * s.u_free[row] + st.slop;
       needed = needed || gap < -0.5 * st.slop;
       s.picks.push_back({b, 1, RowKind::kComplementarity});
       s.errors.push_back(gap >= 0 ? gap : std::max(st.erp * gap, -t.h * st.max_speed));

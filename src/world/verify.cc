@@ -66,6 +66,7 @@ bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
   const StabilizationSettings& s = w.settings.stabilization;
   if (s.kind != Stabilization::kPosition) return false;
   if (block.source != RowSource::kContact && !is_limit(block.source)) return false;
+  if (w.rows.compliance[block.row] > 0) return false;  // soft: as deep as its spring lets it
   return w.rows.error[block.row] + h * w.row_trial[block.row] < -1.5 * s.slop;
 }
 

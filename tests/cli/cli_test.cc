@@ -69,6 +69,8 @@ TEST_F(Cli, BadUsageEndsWith2AndSaysWhatToDo) {
       {"rnu wall", "did you mean 'run'?"},
       {"run", "SCENE is required"},
       {"run robot.xml --frobnicate", "--frobnicate"},
+      {"run robot.xml --tiem 1", "did you mean '--time'?"},
+      {"info robot.xml --jsn", "did you mean '--json'?"},
       {"run robot.xml --time", "--time"},
       {"run robot.xml --time soon", "--time"},
       {"run robot.xml --time -1", "--time"},

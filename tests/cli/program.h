@@ -39,10 +39,10 @@ class Program : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// `arguments` as typed in a shell.
-  Outcome run(const std::string& arguments) const {
-    const std::string command = "cd '" + folder_.string() + "' && '" KARAKURI_PROGRAM "' " + arguments +
-                                " >stdout.txt 2>stderr.txt </dev/null";
+  /// `arguments` as typed in a shell, after what `before` says to it.
+  Outcome run(const std::string& arguments, const std::string& before = "") const {
+    const std::string command = before + "cd '" + folder_.string() + "' && '" KARAKURI_PROGRAM "' " +
+                                arguments + " >stdout.txt 2>stderr.txt </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(folder_ / "stdout.txt"),
             read_all(folder_ / "stderr.txt")};

@@ -55,6 +55,8 @@ TEST_F(Scenes, KeysAreSetOrTellWhatIsNear) {
   const std::string plain = hash_of("arm --time 0.2");
   EXPECT_NE(hash_of("arm --time 0.2 --set joint.elbow.target=1"), plain);
   EXPECT_NE(hash_of("arm --time 0.2 --set 'gravity=0 0 -1.6' --set settings.substeps=2"), plain);
+  EXPECT_EQ(hash_of("arm --time 0.2 --set gravity.z=-1.6"),
+            hash_of("arm --time 0.2 --set 'gravity=0 0 -1.6'"));
   EXPECT_EQ(hash_of("arm --time 0.2 --set settings.threads=2"), plain);
   struct Case {
     const char* set;
@@ -62,7 +64,8 @@ TEST_F(Scenes, KeysAreSetOrTellWhatIsNear) {
   };
   for (const Case& c : {Case{"joint.elbw.target=1", "'elbow'"}, Case{"joint.elbow.targt=1", "'target'"},
                         Case{"settings.dtt=1", "'dt'"}, Case{"settings.dt=-1", "dt"},
-                        Case{"settings.solver=magic", "newton"}, Case{"gravity=1", "three"}}) {
+                        Case{"settings.solver=magic", "newton"}, Case{"gravity=1", "three"},
+                        Case{"gravity.w=1", "'x', 'y' and 'z'"}, Case{"gravity.z=1 2", "a finite number"}}) {
     const Outcome done = run(std::string("run arm --headless --time 0.1 --set '") + c.set + "'");
     EXPECT_EQ(done.code, 2) << c.set;
     EXPECT_THAT(done.err, AllOf(HasSubstr(std::string("--set ") + c.set), HasSubstr(c.says)));

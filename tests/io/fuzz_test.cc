@@ -211,7 +211,7 @@ couplings: [{follower: b, leader: f}]
 controllers: [{joints: "*", target: 1, stiffness: 2}]
 events: [{time: 1, force: {link: a, force: [1, 2, 3]}}, {time: 2, attach: {name: h, parent: a, child: c}}, {time: 3, detach: h}, {time: 4, set: {settings.dt: 1, joint.b.target: 3}}]
 plots: [{signals: [time, link.a.px, joint.c.q.1]}]
-ui: [{slider: {name: x, key: gravity, min: 0, max: 2, value: 1}}, {button: {name: y, do: {detach: b}}}, {text: {text: "{time}"}}]
+ui: [{slider: {name: x, key: gravity.z, min: 0, max: 2, value: 1}}, {button: {name: y, do: {detach: b}}}, {text: {text: "{time}"}}]
 view: {from: [1, 2, 3]}
 look: {sky: "#112233"}
 )",

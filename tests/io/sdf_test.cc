@@ -5,6 +5,7 @@
 #include "io/corpus.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/model/model.h"
+#include "karakuri/world/world.h"
 
 namespace karakuri::test {
 namespace {
@@ -110,6 +111,23 @@ TEST(Sdf, WorldsNestedModelsAndFrames) {
   const Link& ground = m.link(m.find_link("ground::l"));
   EXPECT_EQ(m.joint(ground.joint).kind, JointKind::kFixed);
   EXPECT_DOUBLE_EQ(m.material(ground.shapes[0].material)->surface.static_friction, 0.3);
+}
+
+// The ground as Gazebo's worlds have it: a plane of a model that is static.
+TEST(Sdf, ABoxRestsOnThePlaneOfAStaticModel) {
+  const Result<LoadedScene> loaded = load(
+      "<world name='w'><model name='ground_plane'><static>true</static><pose>0 0 .2 0 0 0</pose><link "
+      "name='link'><collision "
+      "name='c'><geometry><plane><normal>0 0 1</normal><size>100 "
+      "100</size></plane></geometry></collision></link></model>"
+      "<model name='box'><pose>0 0 1 0 0 0</pose>" +
+      link("b", "0 0 0 0 0 0") + "</model></world>");
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
+  ASSERT_TRUE(world.ok()) << to_string(world.errors());
+  for (int i = 0; i < 1000; ++i) world->step();
+  const double z = world->pose(loaded->scene.mechanism.find_link("box::b")).p.z();
+  EXPECT_NEAR(z, 0.2 + 0.15, 2e-4);  // half its height; rigid contact leaves 5e-5 m of depth
 }
 
 TEST(Sdf, WhatIsNotDoneIsToldOnceWithItsLine) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "io/files.h"
+#include "io/mesh/gltf_flaw.h"
 #include "io/mesh/read.h"
 
 namespace karakuri::io {
@@ -105,6 +106,7 @@ Result<MeshData> read_by_assimp(std::string_view content, const std::string& fil
   const auto refused = [&](std::string what) {
     return Diagnostic{Severity::kError, file + ":1", std::move(what), "export the mesh again, or as STL"};
   };
+  if (std::string flaw = gltf_flaw(content, ending == ".glb"); !flaw.empty()) return refused(std::move(flaw));
   try {
     Assimp::Importer importer;
     importer.SetIOHandler(new OnlyBuffers(fs::path(file).parent_path()));  // taken over

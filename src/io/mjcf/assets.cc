@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestField = 64u << 20;
+constexpr std::size_t kMostHeights = 16u << 20;  // 128 MB of them
 
 fs::path asset_path(const MjcfContext& c, const std::string& name) {
   const fs::path file = c.compiler.strip_path ? fs::path(name).filename() : fs::path(name);
@@ -152,6 +153,11 @@ std::optional<Elevation> read_field(MjcfContext& c, const XmlElement& e) {
     return std::nullopt;
   }
   const std::size_t count = static_cast<std::size_t>(field.columns) * static_cast<std::size_t>(field.rows);
+  if (count > kMostHeights) {
+    c.xml.error(e, fmt::format("a heightfield of {} x {} has too many heights", field.rows, field.columns),
+                fmt::format("at most {} are read", kMostHeights));
+    return std::nullopt;
+  }
   const std::vector<double> given = c.xml.numbers(e, "elevation", count, count);
   field.heights.assign(count, 0.0);
   // written from the top, like a picture

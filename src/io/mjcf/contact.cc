@@ -5,10 +5,12 @@
 // becomes a category of its own, whose mask lists those that it may touch. Geoms of a <pair> are combinations
 // of their own.
 //
-// Friction of two geoms is that of the one with the higher priority, else the larger of both; every pair of
+// Friction of two geoms is that of the one with the higher priority, else the larger of both; their softness
+// is mixed by solmix, and becomes a spring by the masses of both bodies (softness.cc). Every pair of
 // materials is therefore written down.
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -118,42 +120,63 @@ class ContactReader {
     int condim, priority;
     Vec3 friction;
     int pair_class;
+    MjcfSoftness softness;
+    double mix;
+    double mobility;  // of the body, where anything is soft
     MaterialId id;
   };
 
-  static Surface surface(int condim, const Vec3& friction) {
+  static Surface surface(int condim, const Vec3& friction, const SpringAndDamper& spring) {
     Surface s;
+    s.stiffness = spring.stiffness;
+    s.damping = spring.damping;
     s.static_friction = s.kinetic_friction = condim >= 3 ? friction[0] : 0;
     s.torsional_friction = condim >= 4 ? friction[1] : 0;
     s.rolling_friction = condim >= 6 ? friction[2] : 0;
     return s;
   }
 
-  static Surface between(const Material& a, const Material& b) {
+  SpringAndDamper spring(const Material& a, const Material& b, const MjcfSoftness& softness) const {
+    return spring_of(c_, softness, a.mobility + b.mobility);
+  }
+
+  static MjcfSoftness softness_between(const Material& a, const Material& b) {
+    const double sum = a.mix + b.mix;
+    return mixed(a.softness, b.softness, sum > 0 ? a.mix / sum : 0.5);
+  }
+
+  Surface between(const Material& a, const Material& b) const {
     if (a.priority != b.priority) {
       const Material& m = a.priority > b.priority ? a : b;
-      return surface(m.condim, m.friction);
+      return surface(m.condim, m.friction, spring(a, b, m.softness));
     }
-    return surface(std::max(a.condim, b.condim), a.friction.cwiseMax(b.friction));
+    return surface(std::max(a.condim, b.condim), a.friction.cwiseMax(b.friction),
+                   spring(a, b, softness_between(a, b)));
   }
 
   MaterialId material_of(const MjcfGeom& g) {
-    const std::array<double, 6> key{g.friction[0],
-                                    g.friction[1],
-                                    g.friction[2],
-                                    static_cast<double>(g.condim),
-                                    static_cast<double>(g.priority),
-                                    static_cast<double>(g.pair_class)};
+    const double mobility = mobilities_.empty() ? 0 : mobilities_[static_cast<std::size_t>(g.body)];
+    const auto key = std::tuple(g.friction[0], g.friction[1], g.friction[2], g.condim, g.priority,
+                                g.pair_class, g.softness, g.mix, mobility);
     const auto [known, is_new] = material_at_.try_emplace(key, materials_.size());
     if (!is_new) return materials_[known->second].id;
-    Material m{g.condim, g.priority, g.friction, g.pair_class, {}};
+    Material m{g.condim, g.priority, g.friction, g.pair_class, g.softness, g.mix, mobility, {}};
     const std::string name = fmt::format("{}friction{}", c_.build.options.prefix, materials_.size());
-    m.id = c_.build.mechanism().add_material({name, surface(m.condim, m.friction)});
+    m.id = c_.build.mechanism().add_material({name, between(m, m)});
     materials_.push_back(m);
     return m.id;
   }
 
+  /// Masses matter only where something is soft.
+  void find_mobilities() {
+    bool soft = std::any_of(c_.geoms.begin(), c_.geoms.end(),
+                            [](const MjcfGeom& g) { return !g.softness.is_rigid(); });
+    for (const Pair& p : pairs_) soft = soft || p.element.has("solref") || p.element.has("solimp");
+    if (soft) mobilities_ = body_mobilities(c_);
+  }
+
   void assign_materials() {
+    find_mobilities();
     for (const MjcfGeom& g : c_.geoms) placement(g).material = material_of(g);
     constexpr std::size_t kMost = 64;  // their pairs are a table
     if (materials_.size() > kMost) {
@@ -195,7 +218,9 @@ class ContactReader {
             "anisotropic", c_.where(p.element),
             "friction that differs between directions is not supported: the first is used");
       }
-      add(a, b, surface(condim, friction));
+      const bool soft = p.element.has("solref") || p.element.has("solimp");
+      const MjcfSoftness softness = soft ? read_softness(c_, p.element) : softness_between(a, b);
+      add(a, b, surface(condim, friction, spring(a, b, softness)));
       return true;
     }
     return false;
@@ -226,7 +251,9 @@ class ContactReader {
   std::vector<Pair> pairs_;
   int next_class_ = 0;
   std::vector<Material> materials_;
-  std::map<std::array<double, 6>, std::size_t> material_at_;
+  std::map<std::tuple<double, double, double, int, int, int, MjcfSoftness, double, double>, std::size_t>
+      material_at_;
+  std::vector<double> mobilities_;  // of bodies; empty: nothing is soft
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // What the parts of the MJCF reader share.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,7 +37,16 @@ struct MjcfCompiler {
 /// <option><flag>: what is switched off.
 struct MjcfFlags {
   bool constraint = true, equality = true, friction_loss = true, limit = true, contact = true, spring = true,
-       damper = true, gravity = true, filter_parent = true, actuation = true;
+       damper = true, gravity = true, filter_parent = true, actuation = true, safe_reference = true;
+};
+
+/// solref and solimp of one constraint. At these, which are MuJoCo's defaults, it is rigid here.
+struct MjcfSoftness {
+  std::array<double, 2> reference{0.02, 1};
+  std::array<double, 5> impedance{0.9, 0.95, 0.001, 0.5, 2};
+
+  auto operator<=>(const MjcfSoftness&) const = default;
+  bool is_rigid() const { return *this == MjcfSoftness{}; }
 };
 
 struct MjcfMesh {
@@ -70,6 +82,8 @@ struct MjcfGeom {
   std::uint32_t contype = 1, conaffinity = 1;
   int condim = 3, priority = 0;
   Vec3 friction{1, 0.005, 0.0001};
+  MjcfSoftness softness;
+  double mix = 1;       // weight of its softness beside the other geom's
   int pair_class = -1;  // set where a <pair> speaks of this geom alone
 };
 
@@ -129,6 +143,22 @@ MjcfMesh* find_mesh(MjcfContext& c, const XmlElement& e, const std::string& name
 /// Volume, centre and inertia of density 1, by the law that the mesh asks for.
 Inertia mesh_inertia(MjcfContext& c, MjcfMesh& mesh, bool shell);
 std::optional<Shape> heightfield_shape(MjcfContext& c, const XmlElement& geom);
+
+// ---- softness (softness.cc)
+
+/// What the attributes say, which may be absent or cut short.
+MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e);
+/// Of two geoms. @param share  That of `a`, 0 to 1.
+MjcfSoftness mixed(const MjcfSoftness& a, const MjcfSoftness& b, double share);
+
+struct SpringAndDamper {
+  double stiffness = std::numeric_limits<double>::infinity();  // rigid
+  double damping = 0;
+};
+/// @param mobility  Velocity per impulse, as MuJoCo has it: in the reference pose, once for all [1/kg].
+SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, double mobility);
+/// How a push at the centre of mass moves each body, mean over directions [1/kg]; 0: it is on the world.
+std::vector<double> body_mobilities(const MjcfContext& c);
 
 /// What a geom adds to its body.
 struct GeomResult {

@@ -48,7 +48,7 @@ constexpr SchemaRow kTable[] = {
      "flag"},
     {"flag",
      "constraint equality frictionloss limit contact passive spring damper gravity !clampctrl warmstart "
-     "filterparent actuation ~refsafe ~sensor !override ~energy ~fwdinv ~invdiscrete ~sensornoise ~multiccd "
+     "filterparent actuation refsafe ~sensor !override ~energy ~fwdinv ~invdiscrete ~sensornoise ~multiccd "
      "~island "
      "~eulerdamp ~autoreset ~nativeccd ~midphase ~sleep",
      ""},
@@ -82,13 +82,13 @@ constexpr SchemaRow kTable[] = {
     {"geom",
      KARAKURI_PLACE
      "name class type contype conaffinity condim group priority size material friction mass density "
-     "shellinertia ~solmix %solref %solimp margin gap fromto hfield mesh fitscale rgba !fluidshape "
+     "shellinertia solmix solref solimp margin gap fromto hfield mesh fitscale rgba !fluidshape "
      "!fluidcoef ~user",
      "!plugin"},
     {"site", KARAKURI_PLACE "name class ~type ~group ~material ~size fromto ~rgba ~user", ""},
     {"camera", KARAKURI_PLACE "name class fovy ~*", ""},
     {"contact", "", "pair exclude"},
-    {"pair", "name class geom1 geom2 condim friction %solref %solimp %solreffriction !margin !gap", ""},
+    {"pair", "name class geom1 geom2 condim friction solref solimp %solreffriction !margin !gap", ""},
     {"exclude", "name body1 body2", ""},
     {"equality", "", "connect weld joint !tendon !flex !distance !flexvert !flexstrain"},
     {"default/equality", KARAKURI_EQUALITY, ""},

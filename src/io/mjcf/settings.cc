@@ -91,6 +91,7 @@ void read_flags(MjcfContext& c, const XmlElement& e) {
                {"gravity", &f.gravity},
                {"filterparent", &f.filter_parent},
                {"actuation", &f.actuation},
+               {"refsafe", &f.safe_reference},
                {"warmstart", &c.build.out.settings.warm_start}};
   for (const auto& [name, flag] : table) set_flag(c.xml, e, name, *flag);
   bool passive = true;

@@ -3,31 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
+
+#include "karakuri/core/near_names.h"
 
 namespace karakuri::io {
 
 namespace {
-
-/// Edits (letter put in, left out, changed, swapped with the next) that turn one word into the other.
-int distance(std::string_view a, std::string_view b) {
-  std::vector<int> before, last(b.size() + 1), now(b.size() + 1);
-  std::iota(last.begin(), last.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    now[0] = static_cast<int>(i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        now[j] = std::min(now[j], before[j - 2] + 1);
-      }
-    }
-    before = last;
-    last = now;
-  }
-  return last[b.size()];
-}
 
 std::string kind_of(const YamlNode& node) {
   switch (node.kind) {
@@ -231,16 +214,8 @@ bool check_section(const YamlFile& file, const YamlNode& node, const Section& se
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kLongest = 100;  // the distance takes time with the square
-  if (word.size() > kLongest) return "";
-  std::string best;
-  int least = 1 + static_cast<int>(word.size()) / 3;
-  for (const std::string& candidate : candidates) {
-    if (candidate.size() > kLongest) continue;
-    const int d = distance(word, candidate);
-    if (d <= least && (best.empty() || d < least)) best = candidate, least = d;
-  }
-  return best;
+  const std::vector<std::string> near = near_names(word, candidates, 1);
+  return near.empty() ? "" : near[0];
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,

@@ -38,6 +38,7 @@ constexpr Word kSignals[] = {
 
 constexpr Word kKeys[] = {
     {"gravity", kGravity, "", "m/s^2", "Three numbers."},
+    {"gravity.PROPERTY", kGravity, "x y z", "m/s^2", "One of them."},
     {"settings.PROPERTY", kSetting, "", "",
      "Any key of `settings`, such as settings.dt or settings.sleep.speed."},
     {"joint.NAME.PROPERTY[.INDEX]", kJoint, "target target_velocity stiffness damping limit", "",
@@ -118,9 +119,11 @@ class Finder {
     Reference r{.subject = rows_[0]->subject, .name = {}, .property = {}, .index = 0};
     std::string rest = text_.size() > head.size() ? text_.substr(head.size() + 1) : "";
     const std::string_view form = rows_[0]->form;
-    if (form.find('.') == form.npos)
-      return rest.empty() ? Result<Reference>(r) : refused("nothing follows this word");
-    if (r.subject == kSetting || r.subject == kEnergy || r.subject == kStep) return property_only(r, rest);
+    const bool alone = form.find('.') == form.npos;
+    if (alone && text_.size() == head.size()) return r;
+    if (alone && rows_.size() == 1) return refused("nothing follows this word");
+    if (alone || r.subject == kSetting || r.subject == kEnergy || r.subject == kStep)
+      return property_only(r, rest);
     if (form.find("PROPERTY") == form.npos) return name_only(r, rest, form.find("INDEX") != form.npos);
     return name_and_property(r, rest);
   }

@@ -264,7 +264,7 @@ class ScriptReader {
       Slider slider;
       get(at, "name", slider.name);
       get_fields(at, kSliderFields, slider);
-      if (const YamlNode* key = at.find("key")) slider.key = checked(*key, key->text, Later::kKey);
+      if (const YamlNode* key = at.find("key")) slider.key = checked(*key, key->text, Later::kSliderKey);
       if (!(slider.min < slider.max) || slider.value < slider.min || slider.value > slider.max) {
         c_.file.error(at,
                       fmt::format("slider {} goes from {:g} to {:g} and stands at {:g}",
@@ -323,7 +323,7 @@ class ScriptReader {
 
   struct Later {
     const YamlNode* node;
-    enum Kind { kSignal, kKey, kDetach } kind;
+    enum Kind { kSignal, kKey, kSliderKey, kDetach } kind;
     std::string text;
   };
 
@@ -355,10 +355,19 @@ class ScriptReader {
       }
       const LoadedScene& scene = c_.build.out;
       const Result<Reference> found =
-          later.kind == Later::kKey ? find_key(scene, later.text) : find_signal(scene, later.text);
-      if (found.ok()) continue;
+          later.kind == Later::kSignal ? find_signal(scene, later.text) : find_key(scene, later.text);
+      if (found.ok()) {
+        if (later.kind == Later::kSliderKey) check_one_number(later, *found);
+        continue;
+      }
       for (const Diagnostic& e : found.errors()) c_.file.error(*later.node, e.what, e.remedy);
     }
+  }
+
+  void check_one_number(const Later& later, const Reference& key) {
+    if (key.subject != Subject::kGravity || !key.property.empty()) return;
+    c_.file.error(*later.node, "a slider gives one number, and gravity has three",
+                  "write gravity.x, gravity.y or gravity.z");
   }
 
   void check_detached(const Later& later) {

@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <sdf/sdf.hh>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,11 @@ namespace io {
 namespace {
 
 namespace fs = std::filesystem;
+
+// libsdformat takes time with the square of what a model holds.
+constexpr std::size_t kLargestSdf = 8u << 20;
+constexpr int kMostIncludes = 200;
+constexpr int kMostNestedModels = 16;
 
 Vec3 vec3(const ignition::math::Vector3d& v) { return {v.X(), v.Y(), v.Z()}; }
 
@@ -408,6 +415,25 @@ class SdfReader {
   int last_group_ = 0;
 };
 
+/// A file that libsdformat may open: it reads whatever it is given to its end.
+bool is_readable_xml(const fs::path& file) {
+  std::error_code problem;
+  return fs::is_regular_file(file, problem) && fs::file_size(file, problem) <= kLargestSdf &&
+         ending(fs::canonical(file, problem)) == ending(file);
+}
+
+/// Whether the folder is that of a model all of whose XML may be opened.
+bool is_model_folder(const fs::path& folder) {
+  std::error_code problem;
+  bool model = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
+    const bool config = entry.path().filename() == "model.config", sdf = ending(entry.path()) == ".sdf";
+    if ((config || sdf) && !is_readable_xml(entry.path())) return false;
+    model = model || config || entry.path().filename() == "model.sdf";
+  }
+  return model;
+}
+
 /// The folder of a model, or a file beside ours, for <include>.
 std::string find_included(const std::string& uri, const fs::path& path, const LoadOptions& options) {
   std::string_view name = uri;
@@ -417,15 +443,60 @@ std::string find_included(const std::string& uri, const fs::path& path, const Lo
   std::vector<fs::path> roots(options.package_paths.begin(), options.package_paths.end());
   fs::path up = fs::absolute(path).parent_path();
   for (int i = 0; i < 5 && up != up.parent_path(); ++i, up = up.parent_path()) roots.push_back(up);
-  std::error_code ignored;
   for (const fs::path& root : roots) {
     const fs::path found = root / fs::path(name).relative_path();
-    const bool model =
-        fs::exists(found / "model.sdf", ignored) || fs::exists(found / "model.config", ignored);
-    if (model || (ending(found) == ".sdf" && fs::is_regular_file(found, ignored))) return found.string();
+    if (is_model_folder(found) || (ending(found) == ".sdf" && is_readable_xml(found))) return found.string();
   }
   return "";
 }
+
+/// How many files an element includes, over all levels: libsdformat would follow rings of includes, and trees
+/// that double with every level, to no end.
+class IncludeCounter {
+ public:
+  IncludeCounter(const fs::path& path, const LoadOptions& options) : path_(path), options_(options) {}
+
+  /// Above kMostIncludes where it is a ring, too deep or too many.
+  int count(const XmlElement& e) {
+    int sum = 0;
+    for (const XmlElement& child : e.children) {
+      const XmlElement* uri = child.name == "include" ? child.child("uri") : nullptr;
+      sum += uri ? 1 + of(find_included(uri->text, path_, options_)) : count(child);
+      if (sum > kMostIncludes) return kMostIncludes + 1;
+    }
+    return sum;
+  }
+
+ private:
+  int of(const std::string& found) {
+    if (found.empty()) return 0;  // libsdformat says so
+    const auto [known, is_new] =
+        counts_.try_emplace(found, kMostIncludes + 1);  // so much while it is open: a ring
+    if (!is_new || ++depth_ > kDeepestInclude) return known->second;
+    int sum = 0;
+    std::error_code problem;
+    if (!fs::is_directory(found, problem)) sum = of_file(found);
+    for (const fs::directory_entry& entry : fs::directory_iterator(found, problem)) {
+      if (ending(entry.path()) == ".sdf") sum = std::min(sum + of_file(entry.path()), kMostIncludes + 1);
+    }
+    --depth_;
+    return counts_[found] = sum;
+  }
+
+  int of_file(const fs::path& file) {
+    Report unheard;
+    XmlFile xml(unheard, kLargestSdf);
+    XmlElement root;
+    const Result<std::string> text = read_file(file, kLargestSdf);
+    return text.ok() && xml.parse(*text, file.string(), root) ? count(root) : 0;
+  }
+
+  static constexpr int kDeepestInclude = 16;
+  const fs::path& path_;
+  const LoadOptions& options_;
+  std::map<std::string, int> counts_;
+  int depth_ = 0;
+};
 
 Diagnostic converted(const sdf::Error& e, const fs::path& path, Severity severity) {
   const std::string file = e.FilePath() && !e.FilePath()->starts_with('<') ? *e.FilePath() : path.string();
@@ -456,12 +527,37 @@ sdf::Errors read(const std::string& text, const sdf::ParserConfig& config, sdf::
   return root.Load(document, config);
 }
 
+/// Names that stand twice and models that are nested too deeply, which libsdformat takes its time to refuse.
+void check_names(const XmlFile& xml, const XmlElement& e, int models) {
+  if (e.name == "model" && ++models > kMostNestedModels) {
+    return xml.error(e, fmt::format("models are nested deeper than {}", kMostNestedModels), "flatten them");
+  }
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  const bool scope = e.name == "model" || e.name == "world";
+  for (const XmlElement& child : e.children) {
+    if (xml.report.full()) return;
+    const std::string& name = child.get("name");
+    if (scope && !name.empty() && !seen.emplace(child.name, name).second)
+      xml.error(child, fmt::format("a second <{}> is called {}", child.name, in_quotes(name)),
+                "give it another name");
+    check_names(xml, child, models);
+  }
+}
+
 /// Loads quietly; warnings of libsdformat become notes.
 bool load_root(std::string_view text, const fs::path& path, const LoadOptions& options, Report& report,
                sdf::Root& root) {
   sdf::Console::Instance()->SetQuiet(true);
   sdf::ParserConfig config;
-  config.SetFindCallback([&](const std::string& uri) { return find_included(uri, path, options); });
+  const auto find = [&](const std::string& uri) { return find_included(uri, path, options); };
+  config.SetFindCallback(find);
+  // what stands in an included file is looked for by the global one
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const struct Restore {
+    ~Restore() { sdf::ParserConfig::GlobalConfig().SetFindCallback({}); }
+  } restore;
+  sdf::ParserConfig::GlobalConfig().SetFindCallback(find);
   config.SetWarningsPolicy(sdf::EnforcementPolicy::LOG);
   config.SetDeprecatedElementsPolicy(sdf::EnforcementPolicy::LOG);
   config.SetUnrecognizedElementsPolicy(sdf::EnforcementPolicy::ERR);
@@ -497,7 +593,7 @@ bool load_root(std::string_view text, const fs::path& path, const LoadOptions& o
 Result<LoadedScene> load_sdf(std::string_view text, const std::filesystem::path& path,
                              const LoadOptions& options) {
   io::Report report(options.strict);
-  io::XmlFile xml(report);
+  io::XmlFile xml(report, io::kLargestSdf);
   io::XmlElement tree;
   if (!xml.parse(text, path.string(), tree)) return report.take_errors();
   // libsdformat would take anything else for a URDF, and print
@@ -507,6 +603,12 @@ Result<LoadedScene> load_sdf(std::string_view text, const std::filesystem::path&
               "give an SDF file with a <world> or <model>");
     return report.take_errors();
   }
+  io::check_names(xml, tree, 0);
+  if (io::IncludeCounter(path, options).count(tree) > io::kMostIncludes) {
+    xml.error(tree, "its includes form a ring, or are too many or too deep",
+              fmt::format("include at most {} files in all", io::kMostIncludes));
+  }
+  if (!report.ok()) return report.take_errors();
   try {
     sdf::Root root;
     if (!io::load_root(text, path, options, report, root)) return report.take_errors();
