@@ -166,7 +166,7 @@ struct Track {
 
 /// Follows the sines for some seconds, with drives of low gain (or none), under a push between 1 and 1.1 s.
 Track follow(World world, const std::vector<JointId>& joints, By by, double stiffness, double push,
-           double seconds, const FeedforwardOptions& options = {}) {
+             double seconds, const FeedforwardOptions& options = {}) {
   const Sines sines(world, joints);
   start_on(world, joints, sines, kStep);
   Feedforward forward = make(world, joints, options);
