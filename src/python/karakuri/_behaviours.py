@@ -65,15 +65,15 @@ class Behaviour:
         first = not self.namespace
         if not first and "state" in namespace and "state" in self.namespace:
             namespace["state"] = self.namespace["state"]
-        self.namespace = namespace
         if first:
-            self.setup()
+            self.setup(namespace)
+        self.namespace = namespace
         self.function = namespace["step"]
         self.failed = False
 
-    def setup(self) -> None:
-        if callable(self.namespace.get("setup")):
-            self.namespace["setup"](self.world)
+    def setup(self, namespace: dict[str, Any]) -> None:
+        if callable(namespace.get("setup")):
+            namespace["setup"](self.world)
 
     def step(self, dt: float) -> None:
         for key in self.live:
@@ -136,7 +136,7 @@ class Runner:
             if behaviour.failed:
                 continue
             try:
-                behaviour.setup()
+                behaviour.setup(behaviour.namespace)
             except BaseException:
                 behaviour.namespace = {}  # setup() fails again, and is told, when the file is loaded anew
                 behaviour._stamp = behaviour._source = None
