@@ -212,15 +212,15 @@ TEST(Feedforward, AloneTracksASineOnAnArm) {
 
 TEST(Feedforward, WithLowGainsRecoversFromAPush) {
   const World world = arm();
-  const Track alone = follow(arm(), motors(world), By::kAcceleration, 0, 20, 3);
-  const Track with_gains = follow(arm(), motors(world), By::kAcceleration, 20, 20, 3);
+  const Track alone = follow(arm(), motors(world), By::kAcceleration, 0, 20, 4);
+  const Track with_gains = follow(arm(), motors(world), By::kAcceleration, 20, 20, 4);
   const Track gains_only = [&] {  // the same gains are too low to follow by themselves
     World other = arm();
     const std::vector<JointId> joints = motors(other);
     const Sines sines(other, joints);
     start_on(other, joints, sines, kStep);
     Track track;
-    for (int k = 0; k < 3000; ++k) {
+    for (int k = 0; k < 4000; ++k) {
       for (std::size_t i = 0; i < joints.size(); ++i)
         other.set_drive(joints[i], {.stiffness = 20,
                                     .damping = 4,
@@ -236,13 +236,13 @@ TEST(Feedforward, WithLowGainsRecoversFromAPush) {
   EXPECT_GT(with_gains.largest, 1e-2) << "the push was too weak to prove anything";
   EXPECT_LT(with_gains.last, 1e-3);
   EXPECT_GT(gains_only.largest, 0.1);
-  const Track quiet = follow(arm(), motors(world), By::kAcceleration, 0, 0, 3);
+  const Track quiet = follow(arm(), motors(world), By::kAcceleration, 0, 0, 4);
   draw("feedforward.svg",
        {{"PD alone", "#9aa4ae", gains_only.errors},
         {"feed-forward, push", "#c8452f", alone.errors},
         {"with PD, push", "#2f6fbb", with_gains.errors},
         {"", "#24292f", quiet.errors}},
-       3);
+       4);
   RecordProperty("alone", fmt::format("{:.2g}", alone.last));
   RecordProperty("with_gains", fmt::format("{:.2g}", with_gains.last));
   RecordProperty("gains_only", fmt::format("{:.2g}", gains_only.largest));
@@ -253,6 +253,7 @@ TEST(Feedforward, WithLowGainsRecoversFromAPush) {
 struct Case {
   const char* name;
   WorldSettings settings;
+  double tolerance;  // [rad/s or m/s]
 };
 
 class EveryWay : public testing::TestWithParam<Case> {};
@@ -288,19 +289,20 @@ TEST_P(EveryWay, OneStepReachesWhatWasAskedFor) {
     ASSERT_TRUE(forward.apply(world));
     world.step();
     std::size_t at = 0;
-    // ten times the solver's tolerance of the trial and of the step
     for (const JointId joint : joints)
-      for (const double v : world.v(joint)) EXPECT_NEAR(v, target[at++], 1e-8);
+      for (const double v : world.v(joint)) EXPECT_NEAR(v, target[at++], GetParam().tolerance);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryWay,
-                         testing::Values(Case{"semi_implicit", {.dt = kStep}},
-                                         Case{"symplectic",
-                                              {.dt = kStep, .integrator = Integrator::kSymplectic}},
-                                         Case{"rk4", {.dt = kStep, .integrator = Integrator::kRk4}},
-                                         Case{"long_step", {.dt = 0.02}}),
-                         [](const auto& info) { return std::string(info.param.name); });
+// Ten times the solver's tolerance. Runge-Kutta takes efforts through its stages and drives as an impulse:
+// they differ by h^2 times how fast the mass matrix and the accelerations (here up to 100 rad/s^2) change.
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryWay,
+    testing::Values(Case{"semi_implicit", {.dt = kStep}, 1e-8},
+                    Case{"symplectic", {.dt = kStep, .integrator = Integrator::kSymplectic}, 1e-8},
+                    Case{"rk4", {.dt = kStep, .integrator = Integrator::kRk4}, 1e-3},
+                    Case{"long_step", {.dt = 0.02}, 1e-8}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Feedforward, CalledFromHooksTakesTheSubstep) {
   World world = test::make_world(scene_of(test::arm7()), {.dt = 4 * kStep, .substeps = 4});
@@ -334,11 +336,11 @@ TEST(Feedforward, EffortLimitsAndWhatTheyCostAreTold) {
 
 // ---- closed chains
 
-/// Ground 1 m, two cranks of 0.4 m, two couplers of 0.6 m: two freedoms.
+/// Ground 1 m, two cranks of 0.4 m, two couplers of 0.8 m: two freedoms.
 Scene five_bar() {
   test::Linkage m;
   const Vec3 y = Vec3::UnitY(), A(0, 0, 0), E(1, 0, 0), B(-0.1, 0, std::sqrt(0.15)),
-             D(1.1, 0, std::sqrt(0.15)), C(0.5, 0, std::sqrt(0.15) + 0.1);
+             D(1.1, 0, std::sqrt(0.15)), C(0.5, 0, std::sqrt(0.15) + std::sqrt(0.28));
   const LinkId left = m.hang("left", m.world(), JointKind::kRevolute, A, y, test::rod(A, B, 1));
   const LinkId left_coupler = m.hang("left_coupler", left, JointKind::kRevolute, B, y, test::rod(B, C, 1.5));
   const LinkId right = m.hang("right", m.world(), JointKind::kRevolute, E, y, test::rod(E, D, 1));
