@@ -67,6 +67,7 @@ struct Session::Impl {
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
   bool drives_changed = true;
+  std::size_t last_driven = 0;  // where driven_index() looks first
 
   // session.cc
   void start(const Keyframe* keyframe);
