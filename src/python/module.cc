@@ -9,5 +9,7 @@ PYBIND11_MODULE(_karakuri, m) {
   m.doc() = "Physics of articulated bodies: the compiled part of karakuri.";
   python::bind_handles(m);
   python::bind_world(m);
+  python::bind_control(m);
+  python::bind_batch(m);
   pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(&python::begin_exit));
 }

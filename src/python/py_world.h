@@ -21,6 +21,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "karakuri/control/feedforward.h"
 #include "karakuri/session/session.h"
 #include "python/arrays.h"
 #include "python/gil.h"
@@ -77,7 +78,8 @@ class PyWorld {
   std::vector<StepCallback> before_step;
   std::vector<EventCallback> on_event;
   std::vector<std::shared_ptr<Recording>> recordings;
-  std::vector<Event> events;  // of the last call of step()
+  std::vector<Feedforward> feedforwards;  // the last few that were used
+  std::vector<Event> events;              // of the last call of step()
   std::unordered_map<JointId, std::string>
       attached_names;  // of those attached from Python, also when they are gone
 

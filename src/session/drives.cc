@@ -77,6 +77,8 @@ Drive Session::drive(JointId joint, int dof) const {
   return {};
 }
 
+void Session::apply_drives() { impl_->apply_drives(); }
+
 void Session::read_efforts(std::span<double> effort) const {
   std::ranges::fill(effort, 0.0);
   for (const DrivenJoint& d : impl_->state.driven) {

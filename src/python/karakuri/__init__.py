@@ -10,6 +10,7 @@ SI units, radians, z up; quaternions are w, x, y, z. docs/python.md tells the re
 from ._errors import SceneError, UnknownName
 from ._karakuri import (
     Actuator,
+    Batch,
     ClosedLoop,
     Event,
     Joint,
@@ -18,6 +19,7 @@ from ._karakuri import (
     Sensor,
     Snapshot,
     World,
+    feedforward,
 )
 from .env import Box, Env
 from .scene import ContactState, Scene, bundled_scenes, load
@@ -25,6 +27,7 @@ from .scene import ContactState, Scene, bundled_scenes, load
 __version__ = "0.1.0"
 __all__ = [
     "Actuator",
+    "Batch",
     "Box",
     "ClosedLoop",
     "ContactState",
@@ -40,6 +43,7 @@ __all__ = [
     "UnknownName",
     "World",
     "bundled_scenes",
+    "feedforward",
 ]
 
 World.load = staticmethod(load)
