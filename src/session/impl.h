@@ -69,6 +69,7 @@ struct Session::Impl {
   std::unique_ptr<BehaviourHost> behaviours;
   bool halted = false;  // by a behaviour
   bool drives_changed = true;
+  std::size_t last_driven = 0;  // where driven_index() looks first
 
   // session.cc
   void start(const Keyframe* keyframe);

@@ -91,6 +91,15 @@ class Session {
   /// By index of scene().actuators; cut to the actuator's range when used.
   std::span<const double> controls() const;
   bool set_control(int actuator, double control);
+  /// What the keys joint.NAME.effort and .stiffness, .damping, ... set, by id: it adds to what actuators
+  /// give. False, with nothing done, where there is no such dof or a number is not possible.
+  bool set_effort(JointId joint, std::span<const double> effort);
+  bool set_drive(JointId joint, const Drive& drive, int dof = 0);
+  Drive drive(JointId joint, int dof = 0) const;
+  /// Gives the world its drives and efforts now, as the next step would do first.
+  void apply_drives();
+  /// Of all dofs; 0 where none was set.  @pre effort.size() == world().model().nv
+  void read_efforts(std::span<double> effort) const;
   /// Numbers of a sensor, by index of scene().sensors: docs/scenes.md tells which. Empty: none.
   std::span<const double> reading(int sensor) const;
 
