@@ -49,18 +49,17 @@ std::string count(long long n, std::string_view thing) {
   return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s");
 }
 
-// ---- bundled scenes
-
-namespace {
-
-constexpr std::string_view kEnding = ".scene.yaml";
-
-/// Where the program was started from, if that can be told.
 fs::path own_folder() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   return error ? fs::path() : self.parent_path();
 }
+
+// ---- bundled scenes
+
+namespace {
+
+constexpr std::string_view kEnding = ".scene.yaml";
 
 fs::path scenes_folder() {
   std::vector<fs::path> candidates;

@@ -25,6 +25,9 @@ void say(const std::vector<Diagnostic>& diagnostics);
 void print_json(const nlohmann::ordered_json& json);
 nlohmann::ordered_json to_json(const std::vector<Diagnostic>& diagnostics);
 
+/// Where the program lies, if that can be told.
+std::filesystem::path own_folder();
+
 /// A scene that comes with the program.
 struct BundledScene {
   std::string name;  // of the file without .scene.yaml

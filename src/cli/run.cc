@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "behaviours.h"
 #include "commands.h"
 #include "common.h"
 #include "karakuri/session/recorder.h"
@@ -37,7 +38,7 @@ struct RunOptions {
   std::optional<int> threads;
   int record_every = 1;
   std::uint64_t seed = 0;
-  bool headless = false, stats = false;
+  bool headless = false, stats = false, no_behaviours = false;
   std::vector<std::string> sets;
   LoadOptions load;
 };
@@ -123,6 +124,17 @@ struct Run {
     return interrupted || failed || session.time() >= end - 1e-3 * session.world().settings().dt;
   }
 
+  /// A behaviour has failed. Without anybody to mend it, that is the end.
+  void wait_for_behaviours(StatusLine& status) {
+    if (!session.problems().empty()) {
+      status.clear();
+      say({session.problems().begin(), session.problems().end()});
+      session.clear_problems();
+    }
+    failed = options.headless;
+    if (!failed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
   void fail(const Errors& errors) {
     if (errors.empty()) return;
     say(errors);
@@ -131,6 +143,7 @@ struct Run {
 
   void step(StatusLine& status) {
     session.step();
+    if (session.halted()) return wait_for_behaviours(status);
     const std::size_t quarantined = statistics.quarantined.size();
     statistics.add(session);
     for (std::size_t i = quarantined; i < statistics.quarantined.size(); ++i) {
@@ -242,6 +255,10 @@ int run(const RunOptions& options) {
     say(session.errors());
     return kBadUsage;
   }
+  if (const Errors errors = options.no_behaviours ? Errors{} : start_behaviours(*session); !errors.empty()) {
+    say(errors);
+    return kBadUsage;
+  }
   const double load_seconds = seconds_since(start);
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
@@ -294,17 +311,20 @@ void add_run(CLI::App& app, int& code) {
   sub->add_option("--solver", o->solver,
                   "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke")
       ->type_name("NAME");
-  sub->add_option("--contact", o->contact, "cone, pyramid, penalty")->type_name("NAME");
+  sub->add_option("--contact", o->contact, "cone, pyramid, penalty, none")->type_name("NAME");
   sub->add_option("--integrator", o->integrator, "semi-implicit, symplectic, rk4, explicit")
       ->type_name("NAME");
   sub->add_option("--threads", o->threads, "Threads to use (1); the result has the same bits for any number")
       ->type_name("N");
+  sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone");
   add_load_options(*sub, o->load);
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
       "for every\n"
       "joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
-      "Exit code: 0 done, 1 a state became non-finite or the record could not be written, 2 bad input.");
+      "Exit code: 0 done, 1 a state became non-finite, a behaviour failed (--headless) or the record could "
+      "not be\n"
+      "written, 2 bad input.");
   sub->callback([o, &code] { code = run(*o); });
 }
 

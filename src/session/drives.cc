@@ -38,11 +38,54 @@ void add(Drive& to, const Drive& other) {
 }  // namespace
 
 int Session::Impl::driven_index(JointId joint) {
-  for (std::size_t i = 0; i < state.driven.size(); ++i) {
-    if (state.driven[i].joint == joint) return static_cast<int>(i);
+  const std::size_t n = state.driven.size();
+  for (std::size_t k = 0; k < n; ++k) {  // from the one after the last on: joints are set in order, or alone
+    const std::size_t i = (last_driven + k) % n;
+    if (state.driven[i].joint != joint) continue;
+    last_driven = i + 1;
+    return static_cast<int>(i);
   }
   state.driven.push_back({.joint = joint});
-  return static_cast<int>(state.driven.size()) - 1;
+  return static_cast<int>(n);
+}
+
+bool Session::set_effort(JointId joint, std::span<const double> effort) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  if (effort.empty() || effort.size() != impl_->world.v(joint).size() || !std::ranges::all_of(effort, finite))
+    return false;
+  DrivenJoint& driven = impl_->state.driven[static_cast<std::size_t>(impl_->driven_index(joint))];
+  std::ranges::copy(effort, driven.efforts.begin());
+  impl_->drives_changed = true;
+  return true;
+}
+
+bool Session::set_drive(JointId joint, const Drive& drive, int dof) {
+  if (dof < 0 || dof >= static_cast<int>(impl_->world.v(joint).size())) return false;
+  const bool possible = drive.stiffness >= 0 && std::isfinite(drive.stiffness) && drive.damping >= 0 &&
+                        drive.limit >= 0 && std::isfinite(drive.q_target) && std::isfinite(drive.v_target);
+  if (!possible) return false;
+  DrivenJoint& driven = impl_->state.driven[static_cast<std::size_t>(impl_->driven_index(joint))];
+  driven.drives[static_cast<std::size_t>(dof)] = drive;
+  impl_->drives_changed = true;
+  return true;
+}
+
+Drive Session::drive(JointId joint, int dof) const {
+  if (dof < 0 || dof >= kMaxJointDofs) return {};
+  for (const DrivenJoint& d : impl_->state.driven)
+    if (d.joint == joint) return d.drives[static_cast<std::size_t>(dof)];
+  return {};
+}
+
+void Session::apply_drives() { impl_->apply_drives(); }
+
+void Session::read_efforts(std::span<double> effort) const {
+  std::ranges::fill(effort, 0.0);
+  for (const DrivenJoint& d : impl_->state.driven) {
+    const JointEntry* joint = impl_->world.model().find(d.joint);
+    if (!joint || joint->first_v < 0) continue;
+    std::copy_n(d.efforts.begin(), v_size(joint->kind), effort.begin() + joint->first_v);
+  }
 }
 
 void Session::Impl::take_controllers() {

@@ -66,7 +66,10 @@ struct Session::Impl {
   std::vector<session_detail::SensorSlot> sensors;
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
+  std::unique_ptr<BehaviourHost> behaviours;
+  bool halted = false;  // by a behaviour
   bool drives_changed = true;
+  std::size_t last_driven = 0;  // where driven_index() looks first
 
   // session.cc
   void start(const Keyframe* keyframe);
@@ -81,6 +84,7 @@ struct Session::Impl {
   void fire_events(Session& self);
   void push();
   void tell(std::vector<Diagnostic> found);
+  bool run_behaviours(Session& self);
   // names.cc
   std::optional<Signal> resolve(const Reference& reference) const;
   double read_drive(JointId joint, std::uint8_t property, int dof) const;
@@ -89,6 +93,7 @@ struct Session::Impl {
   std::vector<Diagnostic> set_drive(const Signal& s, std::string_view key, double number);
   std::vector<Diagnostic> set_joint(const Signal& s, std::string_view key, const Value& value);
   std::vector<Diagnostic> set_link(const Signal& s, std::string_view key, const Value& value);
+  std::vector<Diagnostic> set_parameter(const Signal& s, std::string_view key, const Value& value);
   std::vector<Diagnostic> set_gravity(std::string_view key, const Value& value);
   std::vector<Diagnostic> set_slider(Session& self, std::size_t index, double number);
   // sensors.cc

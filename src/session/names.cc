@@ -104,7 +104,14 @@ std::optional<Signal> Session::Impl::resolve(const Reference& r) const {
     case Subject::kSensor: index = index_by_name(scene.sensors, r.name); break;
     case Subject::kActuator: index = index_by_name(scene.actuators, r.name); break;
     case Subject::kUi: index = slider_by_name(scene.script.ui, r.name); break;
-    case Subject::kBehaviour: return std::nullopt;  // belongs to whoever runs the behaviours
+    case Subject::kBehaviour:
+      index = index_by_name(scene.script.behaviours, r.name);
+      if (index >= 0) {
+        const auto& all = scene.script.behaviours[static_cast<std::size_t>(index)].parameters;
+        const auto named = [&](const auto& parameter) { return parameter.first == r.property; };
+        out.component = static_cast<std::int32_t>(std::find_if(all.begin(), all.end(), named) - all.begin());
+      }
+      break;
     case Subject::kTime:
     case Subject::kGravity:
     case Subject::kSetting:
@@ -227,7 +234,11 @@ double Session::read(const Signal& s) const {
     case Subject::kUi: return at(impl_->state.sliders, static_cast<int>(s.index));
     case Subject::kSetting:
     case Subject::kGravity: return s.component >= 0 && s.component < 3 ? world.gravity()[s.component] : kGone;
-    case Subject::kBehaviour: break;
+    case Subject::kBehaviour: {
+      const auto& parameters = impl_->scene.script.behaviours[s.index].parameters;
+      const auto* number = std::get_if<double>(&parameters[static_cast<std::size_t>(s.component)].second);
+      return number ? *number : kGone;
+    }
   }
   return kGone;
 }
@@ -362,12 +373,26 @@ std::vector<Diagnostic> Session::set(std::string_view key, const Value& value) {
     case Subject::kActuator:
       if (numbers.size() == 1 && set_control(static_cast<int>(found->index), numbers[0])) return {};
       break;
+    case Subject::kBehaviour: return s.set_parameter(*found, key, value);
     case Subject::kUi:
       if (numbers.size() == 1) return s.set_slider(*this, found->index, numbers[0]);
       break;
     default: break;
   }
   return {refused(key, fmt::format("it cannot be set to {}", text_of(value)), "give one finite number")};
+}
+
+/// A parameter stays what it is: a number, so many numbers, or a word.
+std::vector<Diagnostic> Session::Impl::set_parameter(const Signal& s, std::string_view key,
+                                                     const Value& value) {
+  Value& now = scene.script.behaviours[s.index].parameters[static_cast<std::size_t>(s.component)].second;
+  const std::span<const double> numbers = numbers_of(value);
+  const bool finite = std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+  if (value.index() != now.index() || numbers.size() != numbers_of(now).size() || !finite)
+    return {refused(key, fmt::format("it cannot be set to {}", text_of(value)),
+                    fmt::format("it is {} now", text_of(now)))};
+  now = value;
+  return {};
 }
 
 std::vector<Diagnostic> Session::Impl::set_slider(Session& self, std::size_t index, double number) {

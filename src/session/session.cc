@@ -110,7 +110,9 @@ std::vector<Diagnostic> Session::reset(std::string_view name) {
   impl_->world = std::move(*world);
   impl_->take_controllers();
   impl_->start(keyframe);
-  return impl_->apply_sliders(*this);
+  std::vector<Diagnostic> found = impl_->apply_sliders(*this);
+  if (impl_->behaviours) impl_->behaviours->after_reset(*this);
+  return found;
 }
 
 /// What the user has chosen outlives a reset, as far as there is a slider for it.
@@ -129,6 +131,7 @@ std::vector<Diagnostic> Session::Impl::apply_sliders(Session& self) {
 void Session::step(int count) {
   Impl& s = *impl_;
   for (int i = 0; i < count; ++i) {
+    if (!s.run_behaviours(*this)) return;
     s.fire_events(*this);
     s.follow_trajectories();
     for (std::size_t k = 0; k < s.hooks.size(); ++k) {  // a hook may add another
@@ -140,6 +143,21 @@ void Session::step(int count) {
     s.sample_sensors();
   }
 }
+
+bool Session::Impl::run_behaviours(Session& self) {
+  if (!behaviours) return true;
+  std::vector<Diagnostic> found;
+  halted = !behaviours->before_step(self, found);
+  tell(std::move(found));
+  return !halted;
+}
+
+void Session::set_behaviours(std::unique_ptr<BehaviourHost> host) {
+  impl_->behaviours = std::move(host);
+  impl_->halted = false;
+}
+bool Session::has_behaviours() const { return impl_->behaviours != nullptr; }
+bool Session::halted() const { return impl_->halted; }
 
 int Session::add_hook(std::function<void(Session&)> hook) {
   impl_->hooks.push_back(std::move(hook));

@@ -117,6 +117,7 @@ std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
   s.world.restore(snapshot.world);  // once more: the two may have woken what slept
   s.state = std::move(own);
   s.drives_changed = true;  // a control may have been set and not yet used; the same again changes nothing
+  if (s.behaviours) s.behaviours->after_reset(*this);
   return {};
 }
 

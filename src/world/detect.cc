@@ -127,6 +127,11 @@ void match(std::span<Contact> now, std::span<Contact> before) {
 }  // namespace
 
 void World::Impl::detect(double h) {
+  if (settings.contact == ContactModel::kNone) {
+    contacts.clear();
+    pairs.clear();
+    return;
+  }
   for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h);
   broadphase.update();
   remember_hints(*this);

@@ -170,6 +170,7 @@ struct World::Impl : world_detail::Persistent {
   std::uint64_t scene_hash = 0;               // of the scene as it was made
   std::size_t scene_loops = 0;                // loops of the scene; those of `attached` follow
   std::shared_ptr<const Mechanism> original;  // as it was made; none: as it is
+  std::uint64_t scene_stamp = 0;              // World::scene_stamp()
 
   // ---- kept, but not needed to go on: rebuilt after a restore
   Broadphase broadphase;
@@ -269,8 +270,8 @@ struct World::Impl : world_detail::Persistent {
   bool is_of_island(int body, int root) const;
   void impact(int loop);  // impact.cc: plastic
   std::unique_ptr<Impl> with_mechanism(Mechanism mechanism, std::vector<Diagnostic>& flaws);
-  void replace(world_detail::Persistent&& read);  // serialize.cc: everything, with its attached loops
-  void inherit(Impl& old);                        // all that is kept when the model is compiled anew
+  void replace(const world_detail::Persistent& read);  // serialize.cc: everything, with its attached loops
+  void inherit(Impl& old);                             // all that is kept when the model is compiled anew
   bool holds_anything() const { return !model.loops.empty() || !model.relations.empty(); }
   void find_broken();
   Force loop_wrench(int loop) const;  // on frame M's body, at M

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "karakuri/core/hash.h"
@@ -312,7 +313,10 @@ Result<World> World::make(Scene scene, const WorldSettings& settings, const Vec3
   if (!model.ok()) flaws.insert(flaws.end(), model.errors().begin(), model.errors().end());
   if (model.ok()) check_initial(scene, *model, flaws);
   if (!flaws.empty()) return flaws;
-  return World(std::make_unique<Impl>(std::move(scene), std::move(*model), settings));
+  auto impl = std::make_unique<Impl>(std::move(scene), std::move(*model), settings);
+  static std::atomic<std::uint64_t> stamps{0};
+  impl->scene_stamp = ++stamps;
+  return World(std::move(impl));
 }
 
 World::World(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -316,24 +316,47 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
   Persistent read;
   visit(reader, read);
   if (!reader.finished()) return {refuse("its contents do not fit the scene", "make it anew")};
+  return take_over(read);
+}
+
+std::vector<Diagnostic> World::restore(const World& other) {
+  if (&other == this) return {};
+  if (other.impl_->scene_hash != impl_->scene_hash)
+    return {refuse("the other world is of another scene", "take one of the same scene, or its clone")};
+  return take_over(*other.impl_);
+}
+
+std::vector<Diagnostic> World::take_over(const Persistent& from) {
   std::unique_ptr<Impl> other;
-  if (read.cuts != impl_->cuts) other = with_cuts(*impl_, read.cuts);
-  if ((read.cuts != impl_->cuts && !other) || !fits(read, other ? *other : *impl_))
+  if (from.cuts != impl_->cuts) other = with_cuts(*impl_, from.cuts);
+  if ((from.cuts != impl_->cuts && !other) || !fits(from, other ? *other : *impl_))
     return {refuse("its contents do not fit the scene", "make it anew")};
   if (other) {
     other->hooks = std::move(impl_->hooks);
     impl_ = std::move(other);
   }
-  impl_->replace(std::move(read));
+  impl_->replace(from);
   return {};
 }
 
-void World::Impl::replace(Persistent&& read) {
+World World::clone() const {
+  const Impl& w = *impl_;
+  Model model = w.model;
+  model.loops.resize(w.scene_loops);  // replace() adds the others
+  auto out = std::make_unique<Impl>(w.scene, std::move(model), w.settings);
+  out->scene_hash = w.scene_hash;
+  out->scene_stamp = w.scene_stamp;
+  out->original = w.original;
+  out->replace(w);
+  return World(std::move(out));
+}
+
+void World::Impl::replace(const Persistent& read) {
   const std::vector<Loop> old(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops),
                               model.loops.end());
   model.loops.resize(scene_loops);
   for (const Loop& loop : old) set_pair_joined(loop.body_f, loop.body_m, false);
-  static_cast<Persistent&>(*this) = std::move(read);
+  static_cast<Persistent&>(*this) = read;
   for (const Attachment& a : attached) {
     add_attached_loop(a);
     set_pair_joined(model.loops.back().body_f, model.loops.back().body_m, true);

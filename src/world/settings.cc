@@ -25,6 +25,7 @@ constexpr std::array kContactModels{
     Name{ContactModel::kCone, "cone"},
     Name{ContactModel::kPyramid, "pyramid"},
     Name{ContactModel::kPenalty, "penalty"},
+    Name{ContactModel::kNone, "none"},
 };
 constexpr std::array kStabilizations{
     Name{Stabilization::kPosition, "position"},   Name{Stabilization::kErp, "erp"},

@@ -77,7 +77,7 @@ double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, 
 }  // namespace
 
 void World::Impl::stop_fast_bodies(double h) {
-  if (!settings.continuous) return;
+  if (!settings.continuous || settings.contact == ContactModel::kNone) return;
   bool any = false;
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     fast[i] = is_fast(*this, static_cast<int>(i), h);

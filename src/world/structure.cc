@@ -180,6 +180,7 @@ std::unique_ptr<World::Impl> World::Impl::with_mechanism(Mechanism mechanism,
   next.mechanism = std::move(mechanism);
   auto out = std::make_unique<Impl>(std::move(next), std::move(*compiled), settings);
   out->scene_hash = scene_hash;
+  out->scene_stamp = scene_stamp;
   out->original = original ? original : std::make_shared<const Mechanism>(scene.mechanism);
   return out;
 }

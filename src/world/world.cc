@@ -35,7 +35,9 @@ std::vector<Diagnostic> World::set_settings(const WorldSettings& settings) {
   std::vector<Diagnostic> flaws = find_flaws(settings);
   if (!flaws.empty()) return flaws;
   const bool other_threads = settings.threads != impl_->settings.threads;
-  const bool wakes = impl_->settings.sleep.enabled && !settings.sleep.enabled;
+  const auto touches = [](const WorldSettings& s) { return s.contact != ContactModel::kNone; };
+  const bool wakes = (impl_->settings.sleep.enabled && !settings.sleep.enabled) ||
+                     touches(impl_->settings) != touches(settings);
   impl_->settings = settings;
   if (other_threads) impl_->use_threads(settings.threads);
   for (std::size_t t = 0; wakes && t < impl_->trees.size(); ++t) impl_->wake_tree(static_cast<int>(t));
@@ -252,6 +254,12 @@ bool World::set_effort(JointId id, std::span<const double> effort) {
   return true;
 }
 
+std::span<const double> World::effort(JointId id) const {
+  const JointEntry* joint = impl_->model.find(id);
+  if (!joint || joint->first_v < 0) return {};
+  return {impl_->effort.data() + joint->first_v, static_cast<std::size_t>(v_size(joint->kind))};
+}
+
 bool World::set_drive(JointId id, const Drive& drive, int dof) {
   Impl& w = *impl_;
   const JointEntry* joint = w.model.find(id);
@@ -443,6 +451,7 @@ World::InertialReading World::inertial(LinkId link, const Vec3& p_L) const {
 }
 
 std::uint64_t World::scene_hash() const { return impl_->scene_hash; }
+std::uint64_t World::scene_stamp() const { return impl_->scene_stamp; }
 Random& World::random() { return impl_->random; }
 
 }  // namespace karakuri

@@ -26,9 +26,9 @@ constexpr int kFirstFrontEndLevel = 7;  // from here on the library below is see
 
 const std::map<std::string, int, std::less<>>& levels() {
   static const std::map<std::string, int, std::less<>> table = {
-      {"core", 0},     {"spatial", 1}, {"model", 2},      {"collision", 2}, {"solver", 2},
-      {"dynamics", 3}, {"control", 4}, {"constraint", 4}, {"world", 5},     {"io", 6},
-      {"session", 7},  {"server", 8},  {"cli", 9},        {"python", 9},    {"bench", 9}};
+      {"core", 0},     {"spatial", 1},    {"model", 2}, {"collision", 2}, {"solver", 2},
+      {"dynamics", 3}, {"constraint", 4}, {"world", 5}, {"control", 6},   {"io", 6},
+      {"session", 7},  {"server", 8},     {"cli", 9},   {"python", 9},    {"bench", 9}};
   return table;
 }
 

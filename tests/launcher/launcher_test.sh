@@ -31,11 +31,15 @@ for command in run list check info convert schema; do
   expect 0 "^  $command  " "$karakuri" --help
   expect 0 "karakuri $command" "$karakuri" "$command" --help
 done
-expect 2 "no command 'tset'; there are: run list check info convert schema test bench" "$karakuri" tset
+expect 2 "no command 'tset'; there are: run list check info convert schema python test bench" "$karakuri" tset
 expect 2 'there is no such file' "$karakuri" run no_such_scene
 expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
 expect 2 'needs the name' "$karakuri" bench --json out.json
+
+if [[ -n $(compgen -G "$KARAKURI_BUILD/python/karakuri/_karakuri*.so") ]]; then
+  expect 0 '^4 links' "$karakuri" python -c 'import karakuri; print(len(karakuri.World.load("sliding").links), "links")'
+fi
 
 expect 0 '^karakuri [0-9]+\.[0-9]+\.[0-9]+' "$karakuri" --version
 expect 0 '^compiler: (Clang|GNU) [0-9]+' "$karakuri" --version

@@ -41,6 +41,19 @@ struct SessionSnapshot {
   std::vector<double> own;  // controls, sliders, drives, readings, when events are due
 };
 
+class Session;
+
+/// Runs the behaviours of a session's scene, in whatever language they are written (docs/behaviours.md).
+class BehaviourHost {
+ public:
+  virtual ~BehaviourHost() = default;
+  /// At the very start of each step: reads and acts. False: a behaviour has failed, and the step is not made;
+  /// it is asked again at the next one. What is new is appended to `problems`, once.
+  virtual bool before_step(Session& session, std::vector<Diagnostic>& problems) = 0;
+  /// The session is at its start again, or was restored.
+  virtual void after_reset(Session&) {}
+};
+
 class Session {
  public:
   /// Or all that is wrong with the scene. Actuators, sensors and keyframes without a name are given one.
@@ -49,8 +62,8 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// `count` steps of world().settings().dt. Each: events that are due, trajectories, hooks, actuators, the
-  /// world's step, sensors that are due.
+  /// `count` steps of world().settings().dt. Each: behaviours, events that are due, trajectories, hooks,
+  /// actuators, the world's step, sensors that are due. Ends early where a behaviour fails.
   void step(int count = 1);
   double time() const { return world().time(); }
   /// Back to the start, or to a keyframe. Values that were set stay, but for controls. Errors: no such
@@ -78,6 +91,15 @@ class Session {
   /// By index of scene().actuators; cut to the actuator's range when used.
   std::span<const double> controls() const;
   bool set_control(int actuator, double control);
+  /// What the keys joint.NAME.effort and .stiffness, .damping, ... set, by id: it adds to what actuators
+  /// give. False, with nothing done, where there is no such dof or a number is not possible.
+  bool set_effort(JointId joint, std::span<const double> effort);
+  bool set_drive(JointId joint, const Drive& drive, int dof = 0);
+  Drive drive(JointId joint, int dof = 0) const;
+  /// Gives the world its drives and efforts now, as the next step would do first.
+  void apply_drives();
+  /// Of all dofs; 0 where none was set.  @pre effort.size() == world().model().nv
+  void read_efforts(std::span<double> effort) const;
   /// Numbers of a sensor, by index of scene().sensors: docs/scenes.md tells which. Empty: none.
   std::span<const double> reading(int sensor) const;
 
@@ -89,7 +111,13 @@ class Session {
   /// Called in each step before actuators are applied. Returns a number for remove_hook().
   int add_hook(std::function<void(Session&)> hook);
   void remove_hook(int hook);
-  /// What events of the script could not do, since the last clear_problems(); at most 100.
+  /// Whoever runs scene().script.behaviours from now on; without one they do not run. The session's address
+  /// must stay while it has one.
+  void set_behaviours(std::unique_ptr<BehaviourHost> host);
+  bool has_behaviours() const;
+  /// A behaviour has failed: step() does nothing until it is mended. problems() tells why.
+  bool halted() const;
+  /// What events and behaviours of the script could not do, since the last clear_problems(); at most 100.
   std::span<const Diagnostic> problems() const;
   void clear_problems();
 

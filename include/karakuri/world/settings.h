@@ -23,6 +23,7 @@ enum class ContactModel : std::uint8_t {
   kCone,     // rigid, Coulomb's cone
   kPyramid,  // rigid, friction bounded axis by axis
   kPenalty,  // springs and dampers, friction by anchors that stick or slide
+  kNone,     // everything passes through everything
 };
 
 std::string_view name_of(Integrator integrator);

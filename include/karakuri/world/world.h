@@ -22,6 +22,10 @@
 
 namespace karakuri {
 
+namespace world_detail {
+struct Persistent;
+}
+
 /// An implicit PD drive of one dof: effort = stiffness (q_target - q') + damping (v_target - v'), at the end
 /// of the step, cut at +-limit. A damping of infinity holds v_target exactly, as far as the limit allows.
 struct Drive {
@@ -70,6 +74,8 @@ class World {
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
   ~World();
+  /// A second world at the same point: both have the same future, bit for bit. Hooks are not copied.
+  World clone() const;
 
   /// `count` steps of settings().dt.
   void step(int count = 1);
@@ -113,6 +119,7 @@ class World {
   // ---- acting on it
   /// Efforts on the dofs of a joint, from now on [N m or N].
   bool set_effort(JointId joint, std::span<const double> effort);
+  std::span<const double> effort(JointId joint) const;  // as set; empty: no such joint, or it has no dofs
   /// Of one dof. A drive that is all zeros does nothing.
   bool set_drive(JointId joint, const Drive& drive, int dof = 0);
   const Drive& drive(JointId joint, int dof = 0) const;
@@ -182,10 +189,16 @@ class World {
   Snapshot snapshot() const;
   /// Errors when it is of another scene, another version, or damaged; nothing changes then.
   std::vector<Diagnostic> restore(const Snapshot& snapshot);
+  /// Everything that a snapshot of `other` would hold, without making one; does not allocate where the
+  /// structure is the same. Errors when it is of another scene.
+  std::vector<Diagnostic> restore(const World& other);
   /// Of everything a snapshot holds.
   std::uint64_t hash() const;
   /// Of the compiled scene: snapshots fit worlds whose hashes agree.
   std::uint64_t scene_hash() const;
+  /// Worlds with the same stamp have the same scene, value for value: a world and its clones, until one of
+  /// them is edited. Another number in every run.
+  std::uint64_t scene_stamp() const;
   /// Random numbers of the world's own, part of its state.
   Random& random();
 
@@ -195,6 +208,7 @@ class World {
   explicit World(std::unique_ptr<Impl> impl);
   void run_hooks();
   std::vector<Diagnostic> cut(JointId joint);
+  std::vector<Diagnostic> take_over(const world_detail::Persistent& from);
   void detach_broken();
   std::unique_ptr<Impl> impl_;
 };

@@ -34,6 +34,7 @@ constexpr Word kSignals[] = {
     {"step.PROPERTY", kStep, "residual", "m/s", "What the solver left."},
     {"step.PROPERTY", kStep, "penetration", "m", "The deepest contact."},
     {"ui.NAME", kUi, "", "", "A slider's value."},
+    {"behaviour.NAME.PROPERTY", kBehaviour, "", "", "One of its parameters, where it is a number."},
 };
 
 constexpr Word kKeys[] = {

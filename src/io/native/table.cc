@@ -74,7 +74,7 @@ constexpr Key kSettingsKeys[] = {
     Key{"substeps", kInteger, "1", "Steps within a time step, each with its own contacts."}.from(1).to(1000),
     Key{"integrator", kWord, "semi-implicit", "How positions follow velocities."}.one_of(
         "semi-implicit symplectic rk4 explicit"),
-    Key{"contact", kWord, "cone", "Contact model."}.one_of("cone pyramid penalty"),
+    Key{"contact", kWord, "cone", "Contact model."}.one_of("cone pyramid penalty none"),
     Key{"solver", kWord, "default", "Method for contact forces."}.one_of(
         "default block newton pgs pgs-isotropic springhead dantzig lemke"),
     Key{"tolerance", kNumber, "5e-10", "Of the velocities along constraints."}.in("m/s").above(0),

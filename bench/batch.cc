@@ -1,0 +1,113 @@
+// Batches: copies of a world on all cores beside the same copies on one, and beside worlds stepped one by one
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "karakuri/world/batch.h"
+#include "support/options.h"
+#include "support/report.h"
+#include "support/test_models.h"
+#include "support/timing.h"
+
+namespace karakuri::bench {
+namespace {
+
+constexpr double kWanted = 1.8;  // times as fast on two cores as on one
+
+/// A robot of 36 dofs under PD control, in the air.
+Scene robot() {
+  Scene scene;
+  scene.mechanism = test::humanoid36();
+  return scene;
+}
+
+/// Boxes that come to rest on each other.
+Scene pile() {
+  Scene scene;
+  scene.add_ground();
+  for (int i = 0; i < 12; ++i)
+    scene.add_body(fmt::format("box{}", i), Shape::box({0.1, 0.1, 0.1}), 1,
+                   Transform::translation({0.05 * (i % 3), 0.03 * (i % 2), 0.1 + 0.21 * i}));
+  return scene;
+}
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Options {
+  int copies = 64, rounds = 9;
+  double seconds = 0.1;  // that one contender runs in a round
+  std::string json;
+};
+
+/// What spreading costs in processor time: all threads together beside one.
+double processor_ratio(Batch& all, Batch& one, int steps) {
+  double spent[2] = {};
+  for (int round = 0; round < 4; ++round) {
+    for (const int k : {0, 1}) {
+      const double before = processor_seconds();
+      (k == 0 ? all : one).step(steps);
+      spent[k] += processor_seconds() - before;
+    }
+  }
+  return spent[0] / spent[1];
+}
+
+Report measure(const Options& o) {
+  Report report;
+  report.title = fmt::format("A step of {} copies, in microseconds", o.copies);
+  report.peers = {"on one core", "worlds one by one"};
+  for (const auto& [name, scene] :
+       {std::pair{"robot of 36 dofs", robot()}, std::pair{"pile of 12 boxes", pile()}}) {
+    WorldSettings settings;
+    settings.sleep.enabled = false;
+    Result<World> world = World::make(scene, settings);
+    if (!world.ok()) continue;
+    for (const JointEntry& joint : world->model().joints)
+      if (joint.kind == JointKind::kRevolute) world->set_drive(joint.id, {.stiffness = 100, .damping = 10});
+    world->step(300);
+    Result<Batch> all = Batch::make(*world, o.copies), one = Batch::make(*world, o.copies, 1);
+    std::vector<World> worlds;
+    for (int i = 0; i < o.copies; ++i) worlds.push_back(world->clone());
+    report.comparisons.push_back({name, "step",
+                                  race({{kOurs, [&](int) { all->step(); }},
+                                        {"on one core", [&](int) { one->step(); }},
+                                        {"worlds one by one",
+                                         [&](int) {
+                                           for (World& w : worlds) w.step();
+                                         }}},
+                                       {.rounds = o.rounds, .seconds = o.seconds})});
+    const int threads = all->threads();
+    const double speedup = 1 / report.ratio(name, "step", "on one core").value_or(1);
+    report.notes.push_back(
+        fmt::format("{}: {:.2f} times as fast on {} cores as on one; processor time {:.3f} of one core's",
+                    name, speedup, threads, processor_ratio(*all, *one, 20)));
+    if (threads >= 2) report.aim_for_ratio(name, "step", "on one core", 1 / kWanted);
+  }
+  report.notes.emplace_back("the wall-clock ratio means something only where all cores are free for it");
+  return report;
+}
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Steps of a batch on all cores, beside one core and beside worlds stepped one by one.");
+  app.add_option("--json", options.json, "Write the figures to this file");
+  app.add_option("--copies", options.copies, "Worlds in a batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--rounds", options.rounds, "Of which the fastest counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  if (const auto code = parse_options(app, argc, argv)) return *code;
+  const Report report = measure(options);
+  print(report);
+  if (!options.json.empty() && !write_json(report, options.json)) {
+    fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", options.json);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace karakuri::bench
+
+int main(int argc, char** argv) { return karakuri::bench::main(argc, argv); }

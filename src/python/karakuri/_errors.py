@@ -1,0 +1,12 @@
+"""The exceptions of karakuri. Each is one of Python's own kinds, so that code need not know them."""
+
+
+class UnknownName(KeyError):
+    """There is no such link, joint, sensor, signal, ...; the message lists near names."""
+
+    def __str__(self) -> str:  # KeyError shows the repr, with quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class SceneError(ValueError):
+    """All that is wrong with a scene, one line each, with file and line where there is one."""
