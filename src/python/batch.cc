@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include "python/errors.h"
 #include "python/handles.h"
@@ -19,7 +20,7 @@ struct PyBatch {
   py::object q, v, tau, q_target, v_target;
 };
 
-/// ValueError and not a wait: two threads that step one batch have lost each other.
+/// An error and not a wait: two threads that step one batch have lost each other.
 std::unique_lock<std::mutex> hold(PyBatch& b) {
   std::unique_lock lock(b.busy, std::try_to_lock);
   if (!lock.owns_lock()) raise_runtime("this batch is being stepped by another thread");
@@ -67,15 +68,14 @@ void require_copy(const PyBatch& b, int copy) {
     throw py::index_error(fmt::format("there is no copy {}: they are 0 to {}", copy, b.batch->size() - 1));
 }
 
-void reset(PyBatch& b, const py::object& copy) {
+void reset(PyBatch& b, std::optional<int> copy) {
   const auto lock = hold(b);
-  if (copy.is_none()) {
+  if (!copy) {
     b.batch->reset();
     return;
   }
-  const int index = py::cast<int>(copy);
-  require_copy(b, index);
-  raise_if_any(b.batch->reset(index));
+  require_copy(b, *copy);
+  raise_if_any(b.batch->reset(*copy));
 }
 
 void set_state(PyBatch& b, int copy, const py::object& q, const py::object& v) {
