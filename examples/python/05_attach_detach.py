@@ -6,7 +6,7 @@ import karakuri
 scene = karakuri.Scene(name="catch").ground(height=-3)
 scene.body("rod", at=(0, 0, 0), mass=1, joint={"name": "hinge", "axis": (0, 1, 0)},
            shapes={"capsule": {"radius": 0.02, "length": 0.9}, "at": (0, 0, -0.5)})
-scene.body("ball", at=(-0.6, 0, -1.05), mass=0.5, velocity=(3, 0, 0.4), shapes={"sphere": 0.05})
+scene.body("ball", at=(-0.6, 0, -0.8), mass=0.5, velocity=(3, 0, 0.4), shapes={"sphere": 0.05})
 world = scene.world()
 
 

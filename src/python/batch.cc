@@ -124,7 +124,7 @@ void bind_batch(py::module_& m) {
       "Batch(world, n, threads=0): n independent copies of a world as it is now, stepped on all cores. Each "
       "has the\n"
       "bits that the world would have had alone. Arrays have a row for each copy and are live.");
-  batch.def(py::init(&make), py::arg("world"), py::arg("n"), py::arg("threads") = 0);
+  m.def("_batch", &make, py::arg("world"), py::arg("n"), py::arg("threads") = 0);  // see module.cc
   batch.def("__len__", [](const PyBatch& b) { return b.batch->size(); });
   batch.def_property_readonly(
       "threads", [](const PyBatch& b) { return b.batch->threads(); }, "Threads that it uses.");

@@ -48,7 +48,8 @@ class Feedforward(unittest.TestCase):
         for i in range(200):
             karakuri.feedforward(world, "crank", [3.0], apply=True)
             world.step()
-        self.assertAlmostEqual(world.joint("crank").v[0], 3.0, places=6)
+        # the end of a step closes the loops again, which moves velocities by a share of dt
+        self.assertAlmostEqual(world.joint("crank").v[0], 3.0, delta=3 * 3.0 * world.dt)
 
     def test_refusals(self):
         world = arm()
