@@ -22,6 +22,7 @@ world.run(0.8)
 joints = [joint.name for joint in world.joints]
 if "grip" in joints:
     print(f"the grip carries {np.linalg.norm(world.joint('grip').load['force']):.2f} N")
+    world.remove_callback(catch)
     world.detach("grip")
 world.run(0.3)
 print(f"ball at {world.link('ball').position.round(3)} m")
