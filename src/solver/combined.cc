@@ -21,6 +21,8 @@ namespace karakuri::solver {
 
 namespace {
 
+constexpr int kRangeSolves = 12;
+constexpr int kMostMotions = 128;  // above this, sweeps are tried first
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
 constexpr int kMostRounds = 16;
@@ -72,14 +74,14 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
 }
 
-}  // namespace
-
-void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
-              Report& report) {
+/// Sweeps and newton in turn, from λ.
+void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+               Report& report) {
   Ready ready = p.rows() <= settings.max_newton_rows ? Ready::kUnknown : Ready::kNo;
   int sweeps = kFirstSweeps;
   int solves = kFirstSolves;
   int failures = 0;
+  const int spent = report.newton_iterations;
   begin_sweeps(p, m, lambda);
   report.method = Method::kBlock;
   // sweeps may come to rest without solving anything and so not use up their budget: rounds are counted too
@@ -90,7 +92,7 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     sweeps = grown(sweeps, 3, settings.max_sweeps);
     if (m.best_residual <= m.target) return;
     const int sweeps_left = settings.max_sweeps - report.sweeps;
-    const int solves_left = settings.max_newton - report.newton_iterations;
+    const int solves_left = settings.max_newton - (report.newton_iterations - spent);
     if (sweeps_left <= 0 && (solves_left <= 0 || ready == Ready::kNo)) return;
     if (solves_left <= 0 || ready == Ready::kNo) continue;
     const double cost = step_cost(p, m, ready);
@@ -110,6 +112,25 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     begin_sweeps(p, m, lambda);
     report.method = Method::kBlock;
   }
+}
+
+}  // namespace
+
+void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+              Report& report) {
+  if (m.best_residual <= m.target) return;
+  if (m.rho.empty() || !suits_range(p, kMostMotions)) return alternate(p, settings, m, lambda, report);
+  range_newton(p, std::min(kRangeSolves, settings.max_newton), settings.acceptable, m, lambda, report);
+  report.method = Method::kNewton;
+  m.target = std::max(m.target, settings.acceptable);
+  if (m.best_residual <= m.target) return;
+  // where it went is often no good place to go on from
+  const double reached = m.best_residual;
+  m.range.lambda.assign(m.best.begin(), m.best.end());
+  m.best_residual = kInfinity;
+  check(p, lambda, m);
+  alternate(p, settings, m, lambda, report);
+  if (m.best_residual > reached) check(p, m.range.lambda, m);
 }
 
 }  // namespace karakuri::solver

@@ -42,6 +42,31 @@ struct NewtonMemory {
   std::vector<double> u;               // rows: velocities of the proximal problem
 };
 
+enum class RangeClass : unsigned char { kOpen, kStick, kSlip };
+
+/// One block in range_newton.cc: its class, and G of a contact or the bound of a row that is at one.
+struct RangeBlock {
+  RangeClass now = RangeClass::kOpen;
+  double g[9] = {};
+};
+
+/// See range_newton.cc. Rows of matrices are `stride` apart.
+struct RangeMemory {
+  int rank = 0;
+  int stride = 0;                         // rank at most, rounded up to four
+  int active = 0;                         // rows of `scaled` in use
+  std::vector<double> factor;             // rows x rank: L
+  std::vector<double> scaled;             // active x rank: D L
+  std::vector<int> rows;                  // active: which rows these are
+  std::vector<double> matrix;             // rank x rank: F'
+  std::vector<double> diagonal;           // rows: of W, less what L has of it
+  std::vector<double> column;             // rows: of W
+  std::vector<int> block_of;              // rows
+  std::vector<double> y, residual;        // rank
+  std::vector<double> lambda, centre, u;  // rows; u: velocities of the proximal problem
+  std::vector<RangeBlock> blocks;
+};
+
 /// One contact that a subsystem rests on, see guess.cc.
 struct Support {
   int block = 0, term = 0;
@@ -80,6 +105,7 @@ struct Workspace::Memory {
   PivotMemory pivot;
   Momentum momentum;
   NewtonMemory newton;
+  RangeMemory range;
   GuessMemory guess;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
@@ -115,6 +141,11 @@ bool prepare_newton(const Problem& problem, Workspace::Memory& m);
 double newton_cost(const Problem& problem, Workspace::Memory& m);
 void newton(const Problem& problem, int max_solves, Workspace::Memory& m, std::span<double> lambda,
             Report& report);
+/// Whether range_newton() takes the problem; `limit`: most ways to move.
+bool suits_range(const Problem& problem, int limit);
+/// A few steps from λ, enough where λ is nearly right; see range_newton.cc. @pre check(λ) was the last check.
+void range_newton(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
+                  std::span<double> lambda, Report& report);
 
 /// The published methods; all leave their last iterate in λ, not the one with the smallest residual.
 void extended_pgs(const Problem& problem, const Settings& settings, Workspace::Memory& m,

@@ -166,6 +166,7 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
   if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
   report.residual = last ? check(p, lambda, m) : m.best_residual;
+  report.target = m.target;
   if (report.residual <= report.target) {
     report.status = Status::kConverged;
   } else if (settings.explain_failure && p.rows() <= kMaxFeasibilityRows &&

@@ -105,13 +105,13 @@ void add_contact(World::Impl& w, int i, double h) {
   const RowBlock& block = w.rows.blocks.back();
   if (block.size >= 3 && c.state == ContactState::kStick &&
       w.settings.stabilization.kind == Stabilization::kPosition) {
-    // what the solver's tolerance has let slip is taken back: nothing creeps, however long it is held
-    // beyond what it allows in a second: contacts of one patch ask for motions of that size that no rigid
-    // body has
-    const double share = w.settings.stabilization.erp / h, unfelt = w.settings.tolerance;
+    // what the solver's tolerance has let slip is taken back: nothing creeps, however long it is held. Not
+    // below what contacts of one patch may ask for in directions that no rigid body has.
+    constexpr double kUnfelt = 1e-7;  // [m]
+    const double share = w.settings.stabilization.erp / h;
     for (int k = 1; k < 3; ++k) {
       const double slipped = c.stretch.dot(w.rows.impulses[block.row + k].force);
-      w.rows.bias[block.row + k] = share * (slipped - std::clamp(slipped, -unfelt, unfelt));
+      w.rows.bias[block.row + k] = share * (slipped - std::clamp(slipped, -kUnfelt, kUnfelt));
     }
   }
   if (w.settings.warm_start) write_contact_impulse({c.impulse, c.turning_impulse}, block, w.rows);

@@ -152,12 +152,17 @@ void exclude_neighbours(World::Impl& w) {
   }
   for (const Loop& loop : w.model.loops)
     if (loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m) exclude(loop.body_f, loop.body_m);
-  for (const auto& [a, b] : w.scene.no_contact) {
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j)
-        if (i != j && w.collider_infos[i].link == a && w.collider_infos[j].link == b)
-          w.broadphase.exclude(i, j);
-  }
+  // several links may be one body, so that links have their own lists; sorted by link
+  std::vector<std::pair<LinkId, int>> on_link(n);
+  for (int i = 0; i < n; ++i) on_link[i] = {w.collider_infos[i].link, i};
+  std::sort(on_link.begin(), on_link.end());
+  const auto of = [&](LinkId link) {
+    return std::ranges::equal_range(on_link, link, {}, &std::pair<LinkId, int>::first);
+  };
+  for (const auto& [a, b] : w.scene.no_contact)
+    for (const auto& [link_a, i] : of(a))
+      for (const auto& [link_b, j] : of(b))
+        if (i != j) w.broadphase.exclude(i, j);
 }
 
 /// Of what a snapshot must fit: bodies, shapes, limits.

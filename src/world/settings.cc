@@ -78,6 +78,7 @@ std::vector<Diagnostic> find_flaws(const WorldSettings& s) {
       {"dt", s.dt, 0, 10, true},
       {"substeps", double(s.substeps), 1, 1e6, false},
       {"tolerance", s.tolerance, 0, kMost, false},
+      {"acceptable", s.acceptable, 0, kMost, false},
       {"max_sweeps", double(s.max_sweeps), 1, 1e9, false},
       {"max_newton", double(s.max_newton), 0, 1e9, false},
       {"max_newton_rows", double(s.max_newton_rows), 0, 1e9, false},

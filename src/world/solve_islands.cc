@@ -60,6 +60,7 @@ solver::Settings solver_settings(const WorldSettings& s, int rows) {
   out.measure = solver::Measure::kScaled;
   out.tolerance = 1e-13;  // rounding, where velocities are large
   out.absolute = s.tolerance * std::sqrt(static_cast<double>(rows));
+  out.acceptable = s.acceptable * std::sqrt(static_cast<double>(rows));
   out.max_sweeps = s.max_sweeps;
   out.max_newton = s.max_newton;
   out.max_newton_rows = s.max_newton_rows;
@@ -161,7 +162,9 @@ bool is_calm(const Slot& s) {
 /// sweeps, where that is nearer to a solution.
 void mend_from_above(const Task& t, double target) {
   Slot& s = t.slot;
-  if (s.problem.storage != solver::OperatorKind::kMatrixFree || !is_calm(s)) return;
+  constexpr int kLarge = 128;  // ways to move: below, the solver's own first method is as good
+  if (s.problem.storage != solver::OperatorKind::kMatrixFree || s.problem.velocities() <= kLarge) return;
+  if (!is_calm(s)) return;
   const double warm = residual_of(s, s.lambda, s);
   if (warm <= target) return;
   world_detail::find_levels(t.w, t.island, s);
@@ -234,6 +237,7 @@ void correct_positions(const Task& t, solver::Settings settings) {
   settings.method = solver::Method::kDefault;
   settings.max_sweeps = std::min(settings.max_sweeps, 20);
   settings.absolute = 1e-3 * t.w.settings.stabilization.slop;
+  settings.acceptable = 0;
   bool refused = false;
   solve_or_default(s.part, settings, s, s.part_lambda, &refused);
   int from = 0;

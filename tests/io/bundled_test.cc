@@ -1,4 +1,5 @@
-// What the demanding bundled scenes promise: the humanoid stands, the hand holds, the crane lifts, the loop closes.
+// What the demanding bundled scenes promise: the humanoid stands, the hand holds, the crane lifts, the loop
+// closes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ class Running {
  public:
   explicit Running(const std::string& name)
       : scene_(*load_scene(fs::path(KARAKURI_SOURCE_DIR) / "scenes" / name, uncached())),
-        world_(*World::make(scene_.scene, scene_.settings, scene_.gravity)) {
+        world_(World::make(scene_.scene, scene_.settings, scene_.gravity).value()) {
     drive();
   }
 
@@ -41,8 +42,11 @@ class Running {
  private:
   void drive() {
     for (const Controller& c : scene_.script.controllers) {
-      Drive drive{.stiffness = c.stiffness, .damping = c.damping, .q_target = c.target,
-                  .v_target = c.target_velocity, .limit = c.limit};
+      Drive drive{.stiffness = c.stiffness,
+                  .damping = c.damping,
+                  .q_target = c.target,
+                  .v_target = c.target_velocity,
+                  .limit = c.limit};
       if (c.trajectory >= 0) {
         const TrajectoryPoint p = sample(scene_.script.trajectories[static_cast<std::size_t>(c.trajectory)],
                                          static_cast<std::size_t>(c.column), world_.time());
@@ -84,10 +88,10 @@ TEST(BundledScenes, TheHumanoidHas36DofsAndStandsForTenSeconds) {
   // at rest the feet carry what it weighs: half each
   double mass = 0;
   for (const LinkId id : humanoid.mechanism().link_ids()) mass += humanoid.mechanism().link(id).inertia.mass;
-  const double carried = humanoid.world().contact_force(left).f.z() +
-                         humanoid.world().contact_force(humanoid.link("right_bush_roll")).f.z();
+  const double carried = humanoid.world().contact_force(left).force.z() +
+                         humanoid.world().contact_force(humanoid.link("right_bush_roll")).force.z();
   EXPECT_NEAR(carried, mass * 9.81, 0.01 * mass * 9.81);
-  EXPECT_NEAR(humanoid.world().contact_force(left).f.z(), carried / 2, 0.1 * carried);
+  EXPECT_NEAR(humanoid.world().contact_force(left).force.z(), carried / 2, 0.1 * carried);
 }
 
 TEST(BundledScenes, TheHandLiftsTheCubeAndHoldsItWithoutCreep) {
@@ -122,7 +126,8 @@ TEST(BundledScenes, TheFourBarTurnsAndStaysClosed) {
   double apart = 0, low = 0, high = 0;
   bars.run(5, [&] {
     apart = std::max(apart, (world.pose(coupler) * on_coupler - world.pose(rocker) * on_rocker).norm());
-    low = std::min(low, world.q(bars.joint("rocker"))[0]), high = std::max(high, world.q(bars.joint("rocker"))[0]);
+    low = std::min(low, world.q(bars.joint("rocker"))[0]),
+    high = std::max(high, world.q(bars.joint("rocker"))[0]);
   });
   EXPECT_GT(world.q(bars.joint("crank"))[0], 12);  // two whole turns: 3 rad/s for 5 s, less the start
   EXPECT_LT(apart, 1e-4);                          // of a metre of bars

@@ -10,6 +10,7 @@
 
 #include "io/corpus.h"
 #include "karakuri/core/random.h"
+#include "karakuri/io/save.h"
 
 namespace karakuri::test {
 namespace {
@@ -22,6 +23,8 @@ int number_from_environment(const char* name, int fallback) {
 }
 
 const char* const kWords[] = {
+    "*a",       "&a",   "- ",    ": ",     "{",       "}",        "[",
+    "]",        "#",    "<<",    ".inf",   ".nan",    "~",        "\t",
     "nan",      "inf",  "-1",    "0",      "1e308",   "1e-308",   "99999999999999999999",
     "",         "-0",   "true",  "<body>", "</body>", "<joint/>", "<",
     ">",        "\"",   "&amp;", "&#0;",   "<!--",    "]]>",      "a",
@@ -72,6 +75,31 @@ std::string with_other_values(std::string text, Random& random) {
   return text;
 }
 
+/// The same for YAML: one word or number in place of another.
+std::string with_other_words(std::string text, Random& random) {
+  const auto of_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+  };
+  const int changes = 1 + random.below(4);
+  for (int i = 0; i < changes; ++i) {
+    std::vector<std::pair<std::size_t, std::size_t>> words;  // where, how long
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const std::size_t begin = at;
+      while (at < text.size() && of_word(text[at])) ++at;
+      if (at > begin) words.emplace_back(begin, at - begin);
+    }
+    if (words.empty()) return text;
+    const auto pick = [&] {
+      return words[static_cast<std::size_t>(random.below(static_cast<int>(words.size())))];
+    };
+    const auto one = pick(), other = pick();
+    const std::string put =
+        random.below(2) ? text.substr(other.first, other.second) : kWords[random.below(std::size(kWords))];
+    text.replace(one.first, one.second, put);
+  }
+  return text;
+}
+
 template <class Value>
 void expect_answer(const Result<Value>& result) {
   if (result.ok()) return;
@@ -82,13 +110,16 @@ void expect_answer(const Result<Value>& result) {
   }
 }
 
-void fuzz(const std::string& seed_text, int share, const std::function<void(const std::string&)>& read) {
+using Mutation = std::string (*)(std::string, Random&);
+
+void fuzz(const std::string& seed_text, int share, const std::function<void(const std::string&)>& read,
+          Mutation change_values = with_other_values) {
   read(seed_text);
   const int count = std::max(1, number_from_environment("KARAKURI_FUZZ", kDefaultCount) / share);
   const int first = number_from_environment("KARAKURI_FUZZ_SEED", 0);
   for (int i = first; i < first + count; ++i) {
     Random random(static_cast<std::uint64_t>(i));
-    const std::string text = i % 2 ? mutated(seed_text, random) : with_other_values(seed_text, random);
+    const std::string text = i % 2 ? mutated(seed_text, random) : change_values(seed_text, random);
     const char* keep = std::getenv("KARAKURI_FUZZ_KEEP");  // a file that outlives a crash
     if (keep) std::ofstream(keep, std::ios::binary) << i << "\n" << text;
     read(text);
@@ -137,6 +168,54 @@ TEST(Fuzz, Mjcf) {
 }
 TEST(Fuzz, Sdf) {  // libsdformat takes 0.05 s for each
   fuzz(kSdf, 20, [](const std::string& text) { expect_answer(load_sdf(text, "f.sdf", uncached())); });
+}
+
+/// What loads is also saved and read again, to the same world.
+void read_native(const std::string& text) {
+  const Result<LoadedScene> scene = load_native(text, "f.scene.yaml", uncached());
+  expect_answer(scene);
+  if (!scene.ok()) return;
+  const Result<LoadedScene> back = load_native(to_native(*scene).text, "f.scene.yaml", uncached());
+  ASSERT_TRUE(back.ok()) << to_string(back.errors());
+  const Result<World> a = World::make(scene->scene, scene->settings, scene->gravity);
+  const Result<World> b = World::make(back->scene, back->settings, back->gravity);
+  ASSERT_EQ(a.ok(), b.ok());
+  if (a.ok()) EXPECT_EQ(a->hash(), b->hash());
+  if (a.ok()) EXPECT_EQ(a->scene_hash(), b->scene_hash());
+}
+
+TEST(Fuzz, Native) {
+  fuzz(
+      R"(name: s
+gravity: [0, 0, -9]
+settings: {dt: 0.001, solver: block, sleep: {speed: 0.1}}
+materials: [{name: ice, friction: 0.1}, {name: tin, restitution: 0.5}]
+pairs: [{between: [ice, tin], friction: 0.2}]
+ground: {material: ice, height: 0.1}
+world: {shapes: {heightfield: {size: [1, 1], columns: 2, rows: 2, heights: [0, 1, 2, 3]}}}
+bodies:
+  - &a {name: a, at: [0, 0, 1], rpy_deg: [1, 2, 3], mass: 2, shapes: [{box: [1, 2, 3], material: tin}, {sphere: 1}]}
+  - {<<: *a, name: b, parent: a, joint: {kind: revolute, axis: [0, 1, 0], limits: [-1, 1], damping: 1, q: 0.5, break_force: 3}}
+  - {name: c, parent: b, joint: {kind: universal, dofs: [{stiffness: 1}, {rest: 2}]}, shapes: {capsule: {radius: 0.1, length: 1}}}
+  - {name: d, repeat: [{count: 2, offset: [0, 0, 1]}, {count: 3, shrink: 1, offset: [1, 0, 0]}], shapes: {compound: [{cone: {radius: 1, height: 1}}, {ellipsoid: [1, 2, 3], quat: [1, 2, 3, 4]}]}}
+  - {name: e, joint: spherical, shapes: {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}, repeat: {count: 3, chain: true, offset: [0, 0, 2]}}
+joints: [{name: f, parent: world, child: d_0_0, kind: planar}]
+loops: [{name: g, parent: c, child: a, kind: fixed, in_parent: {at: [1, 2, 3]}, open: true}]
+no_contact: [{between: [a, c]}]
+initial: [{joint: c, q: [1, 2], v: [3, 4]}]
+frames: [{name: tip, link: c, at: [1, 2, 3]}]
+sensors: [{name: s, kind: gyro, link: a, noise: 0.1}]
+actuators: [{name: m, joints: [{joint: b, gear: 2}], control: [-1, 1]}]
+keyframes: [{name: k, joints: [{joint: b, q: 1}], control: [1]}]
+couplings: [{follower: b, leader: f}]
+controllers: [{joints: "*", target: 1, stiffness: 2}]
+events: [{time: 1, force: {link: a, force: [1, 2, 3]}}, {time: 2, attach: {name: h, parent: a, child: c}}, {time: 3, detach: h}, {time: 4, set: {settings.dt: 1, joint.b.target: 3}}]
+plots: [{signals: [time, link.a.px, joint.c.q.1]}]
+ui: [{slider: {name: x, key: gravity, min: 0, max: 2, value: 1}}, {button: {name: y, do: {detach: b}}}, {text: {text: "{time}"}}]
+view: {from: [1, 2, 3]}
+look: {sky: "#112233"}
+)",
+      1, read_native, with_other_words);
 }
 
 void read_as(const char* name, const std::string& text) {

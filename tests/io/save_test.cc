@@ -126,7 +126,9 @@ INSTANTIATE_TEST_SUITE_P(All, BundledScene, testing::ValuesIn(bundled()), name_o
 
 // ---- random scenes: every kind of joint and shape, with numbers that no short text has
 
-Vec3 random_vec(Random& r, double size) { return size * Vec3(r.uniform(-1, 1), r.uniform(-1, 1), r.uniform(-1, 1)); }
+Vec3 random_vec(Random& r, double size) {
+  return size * Vec3(r.uniform(-1, 1), r.uniform(-1, 1), r.uniform(-1, 1));
+}
 
 Transform random_pose(Random& r) {
   if (r.below(4) == 0) return Transform::translation(random_vec(r, 1));
@@ -153,7 +155,8 @@ Shape random_shape(Random& r, int depth = 0) {
     }
     case 7: {
       // a tetrahedron as a solid mesh
-      const std::vector<Vec3> v{random_vec(r, 0.01), Vec3(size(), 0, 0), Vec3(0, size(), 0), Vec3(0, 0, size())};
+      const std::vector<Vec3> v{random_vec(r, 0.01), Vec3(size(), 0, 0), Vec3(0, size(), 0),
+                                Vec3(0, 0, size())};
       const std::vector<Triangle> f{{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}};
       Result<Mesh> mesh = make_mesh(v, f);
       return mesh.ok() ? Shape::mesh(std::move(*mesh)) : Shape::sphere(size());
@@ -176,12 +179,14 @@ LoadedScene random_scene(std::uint64_t seed) {
   std::vector<MaterialId> materials{{}};
   for (int i = 0; i < 3; ++i) {
     const double friction = r.uniform(0, 1);
-    materials.push_back(m.add_material({"m", {.static_friction = friction, .kinetic_friction = friction * r.uniform(0, 1)}}));
+    materials.push_back(
+        m.add_material({"m", {.static_friction = friction, .kinetic_friction = friction * r.uniform(0, 1)}}));
   }
   out.scene.pairs.push_back({materials[1], materials[2], {.restitution = r.uniform(0, 1)}});
   std::vector<double> heights;
   for (int i = 0; i < 12; ++i) heights.push_back(r.uniform(-0.1, 0.1));
-  out.scene.add_shape(m.world(), Shape::heightfield(*make_heightfield(4, 3, r.uniform(1, 9), r.uniform(1, 9), heights)),
+  out.scene.add_shape(m.world(),
+                      Shape::heightfield(*make_heightfield(4, 3, r.uniform(1, 9), r.uniform(1, 9), heights)),
                       random_pose(r), materials[1]);
   out.scene.add_ground(materials[2], -3);
   std::vector<LinkId> links{m.world()};
@@ -192,7 +197,9 @@ LoadedScene random_scene(std::uint64_t seed) {
     const LinkId link = m.add_link(fmt::format("link {}: #{}", i, r.below(100)), inertia);
     Joint joint{.name = fmt::format("j{}", i)};
     joint.kind = static_cast<JointKind>(r.below(kJointKindCount));
-    joint.parent = joint.kind == JointKind::kFree ? m.world() : links[static_cast<std::size_t>(r.below(static_cast<int>(links.size())))];
+    joint.parent = joint.kind == JointKind::kFree
+                       ? m.world()
+                       : links[static_cast<std::size_t>(r.below(static_cast<int>(links.size())))];
     joint.child = link;
     joint.X_PF = random_pose(r), joint.X_CM = random_pose(r);
     joint.axis = random_vec(r, 2), joint.second_axis = random_vec(r, 1), joint.pitch = r.uniform(-0.1, 0.1);
@@ -202,7 +209,8 @@ LoadedScene random_scene(std::uint64_t seed) {
       if (r.below(2)) d.lower = -r.uniform(0, 1), d.upper = r.uniform(0, 1);
     }
     EXPECT_TRUE(m.add_joint(joint).ok());
-    m.link(link).shapes.push_back({.shape = out.scene.shapes.insert(shape), .X_LS = random_pose(r),
+    m.link(link).shapes.push_back({.shape = out.scene.shapes.insert(shape),
+                                   .X_LS = random_pose(r),
                                    .material = materials[static_cast<std::size_t>(r.below(4))],
                                    .mask = r.below(2) ? ~0u : static_cast<std::uint32_t>(r.below(1 << 30)),
                                    .group = r.below(3) - 1});

@@ -41,14 +41,15 @@ TEST(SceneSchema, ThePageHasTheReferenceOfTheCode) {
   const auto from = page.find(begin), to = page.find(end);
   ASSERT_NE(from, page.npos);
   ASSERT_NE(to, page.npos);
-  const std::string wanted = page.substr(0, from + begin.size()) + scene_reference_markdown() + page.substr(to);
+  const std::string wanted =
+      page.substr(0, from + begin.size()) + scene_reference_markdown() + page.substr(to);
   if (updating()) std::ofstream(file, std::ios::binary) << (page = wanted);
   EXPECT_EQ(page, wanted) << "run this test with KARAKURI_UPDATE=1";
 }
 
 /// The file's own validator, where Debian's is installed.
 TEST(SceneSchema, BundledScenesAreValidToOthersToo) {
-  if (std::system("python3 -c 'import jsonschema, yaml' > /dev/null 2>&1") != 0) {
+  if (std::system("/usr/bin/python3 -c 'import jsonschema, yaml' > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
   }
   const std::string script =
@@ -66,7 +67,8 @@ TEST(SceneSchema, BundledScenesAreValidToOthersToo) {
       "sys.exit(bad)\n";
   const fs::path file = fs::path(testing::TempDir()) / "check_schema.py";
   std::ofstream(file) << script;
-  EXPECT_EQ(std::system(fmt::format("/usr/bin/python3 {} {}", file.string(), KARAKURI_SOURCE_DIR).c_str()), 0);
+  EXPECT_EQ(std::system(fmt::format("/usr/bin/python3 {} {}", file.string(), KARAKURI_SOURCE_DIR).c_str()),
+            0);
 }
 
 /// A section with every key that has a default which can be written as it stands, and nothing else.
@@ -79,13 +81,13 @@ std::string with_defaults(std::string_view name, int indent) {
       const std::string inner = with_defaults(key->of, indent + 2);
       if (!inner.empty()) out += fmt::format("{}{}:\n{}", space, key->name, inner);
     }
-    const bool plain = key->type == kNumber || key->type == kInteger || key->type == kFlag || key->type == kWord ||
-                       key->type == kNumbers || key->type == kColor;
+    const bool plain = key->type == kNumber || key->type == kInteger || key->type == kFlag ||
+                       key->type == kWord || key->type == kNumbers || key->type == kColor;
     double number = 0;
     const std::string text(key->fallback);
     const bool written = plain && !text.empty() &&
-                         (text[0] == '[' || text == "true" || text == "false" || io::parse_number(text, number) ||
-                          key->type == kWord);
+                         (text[0] == '[' || text == "true" || text == "false" ||
+                          io::parse_number(text, number) || key->type == kWord);
     if (written) out += fmt::format("{}{}: {}\n", space, key->name, text);
   }
   return out;
@@ -109,10 +111,12 @@ TEST(SceneSchema, DefaultsOfTheTableAreThoseOfTheCode) {
   both("couplings:\n  - follower: a\n", "coupling", "");
   both("tendons:\n  - name: t\n", "tendon", "");
   const auto remove = [](std::string text, const std::string& what) {  // ways of saying the same twice
-    for (auto at = text.find(what); at != text.npos; at = text.find(what)) text.erase(at, text.find('\n', at) + 1 - at);
+    for (auto at = text.find(what); at != text.npos; at = text.find(what))
+      text.erase(at, text.find('\n', at) + 1 - at);
     return text;
   };
-  for (const char* key : {"    rpy_deg:", "    rpy:", "    target_deg:", "    time: 0", "    kind: other"}) full = remove(full, key);
+  for (const char* key : {"    rpy_deg:", "    rpy:", "    target_deg:", "    time: 0", "    kind: other"})
+    full = remove(full, key);
   full = remove(full, "    field_of_view_deg:");
   const Result<LoadedScene> a = load_native(full, "full.scene.yaml", uncached());
   const Result<LoadedScene> b = load_native(empty, "empty.scene.yaml", uncached());

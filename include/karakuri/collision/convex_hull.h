@@ -41,8 +41,7 @@ struct ConvexHull {
 };
 
 /// The smallest convex polyhedron around the points; coplanar triangles are joined into polygons. Refused
-/// when the points are not finite, or (nearly) all in one plane. The hull of a hull's vertices is that hull,
-/// bit for bit.
+/// when the points are not finite, or (nearly) all in one plane.
 Result<ConvexHull> make_convex_hull(std::span<const Vec3> points);
 
 }  // namespace karakuri

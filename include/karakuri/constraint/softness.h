@@ -58,11 +58,12 @@ inline Softness stabilize(const StabilizationSettings& s, double c, double u, do
 }
 
 /// The row of an inequality: `gap` is how far it is from touching, negative when it is violated. A gap may
-/// close within the step but no more than that. Gaps below a hundredth of the slop are none: things at rest
+/// close within the step, down to a hundredth of the slop. Gaps below twice that are none: things at rest
 /// would otherwise be asked for another solution every step, by gaps of the size of the solver's tolerance.
 inline Softness stabilize_gap(const StabilizationSettings& s, double gap, double u, double h) {
   const double touch = 0.01 * s.slop;
-  if (gap > 0) return {std::max(0.0, gap - touch) / h, s.kind == Stabilization::kErp ? s.cfm / h : 0};
+  if (gap > 0)
+    return {gap > 2 * touch ? (gap - touch) / h : 0.0, s.kind == Stabilization::kErp ? s.cfm / h : 0};
   const double c = std::min(0.0, gap + s.slop);
   Softness soft = stabilize(s, s.kind == Stabilization::kPenalty ? gap : c, u, h);
   if (s.kind == Stabilization::kBaumgarte)

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,8 @@ struct Frame {
 struct Camera {
   std::string name;
   LinkId link;
-  Transform X_LC;                   // looks along -z, up is +y
-  double field_of_view = 0.785398;  // vertical [rad]
+  Transform X_LC;                               // looks along -z, up is +y
+  double field_of_view = std::numbers::pi / 4;  // vertical [rad]
 };
 
 /// A closed interval; all numbers unless told otherwise.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -123,8 +124,8 @@ using UiElement = std::variant<Slider, Button, Text>;
 
 /// Where the viewer stands at first.
 struct View {
-  Vec3 from{3, -3, 2}, to = Vec3::Zero();  // [m]
-  double field_of_view = 0.785398;         // vertical [rad]
+  Vec3 from{3, -3, 2}, to = Vec3::Zero();       // [m]
+  double field_of_view = std::numbers::pi / 4;  // vertical [rad]
 };
 
 struct Look {

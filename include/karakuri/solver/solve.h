@@ -39,10 +39,12 @@ struct Settings {
   Measure measure = Measure::kUnit;
   double tolerance = 1e-8;  ///< of the natural map, relative to |q|
   double absolute = 0.0;    ///< added to tolerance * |q|; unit of the measure
-  int max_sweeps = 20000;   ///< Gauss-Seidel methods
-  int max_newton = 1000;    ///< newton: linear solves
-  int max_pivots = 20000;   ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
-  int pyramid_faces = 8;    ///< lemke; even, 4 or more
+  double acceptable =
+      0.0;                 ///< default: a residual that is left as it is where a few linear solves stop there
+  int max_sweeps = 20000;  ///< Gauss-Seidel methods
+  int max_newton = 1000;   ///< newton: linear solves
+  int max_pivots = 20000;  ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
+  int pyramid_faces = 8;   ///< lemke; even, 4 or more
   /// Where nothing was solved, look for a proof that nothing can be: several linear solves and a copy of the
   /// problem. Not for the inside of a real-time step.
   bool explain_failure = true;

@@ -54,8 +54,11 @@ struct WorldSettings {
 
   solver::Method solver = solver::Method::kDefault;
   double tolerance = 5e-10;  // of the velocities along constraints [m/s]
-  int max_sweeps = 100;      // of Gauss-Seidel methods
-  int max_newton = 10;       // linear solves of the Newton method
+  // Redundant contacts of moving robots contradict each other by their gaps; below this no more work is spent
+  // on that [m/s].
+  double acceptable = 1e-6;
+  int max_sweeps = 100;  // of Gauss-Seidel methods
+  int max_newton = 10;   // linear solves of the Newton method
   int max_newton_rows = 1500;
 
   StabilizationSettings stabilization;

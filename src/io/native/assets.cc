@@ -21,7 +21,8 @@ std::string triangles(std::span<const Triangle> faces) {
 std::string plain(const std::string& name) {
   std::string out;
   for (const char c : name) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     out += fine ? c : '_';
   }
   return out.empty() ? "part" : out.substr(0, 60);
@@ -35,7 +36,8 @@ std::filesystem::path Assets::fresh(const std::string& stem, const std::string& 
   return folder_ / name;
 }
 
-std::string Assets::keep(const void* what, const std::string& stem, const std::string& ending, std::string content) {
+std::string Assets::keep(const void* what, const std::string& stem, const std::string& ending,
+                         std::string content) {
   const std::filesystem::path file = fresh(stem, ending);
   files_.push_back({file, std::move(content)});
   return known_[what] = file.generic_string();
@@ -49,10 +51,13 @@ std::string Assets::add(const MeshData& mesh) {
   for (std::size_t i = 0; i < mesh.parts.size(); ++i) {
     const MeshPart& part = mesh.parts[i];
     body += fmt::format("usemtl {}\n", part.color_given ? fmt::format("part{}", i) : "none");
-    body += triangles(std::span(mesh.faces).subspan(static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count)));
+    body +=
+        triangles(std::span(mesh.faces)
+                      .subspan(static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count)));
     if (!part.color_given) continue;
     const Color& c = part.color;
-    colors += fmt::format("newmtl part{}\nKd {} {} {}\nd {}\n", i, exact(c[0]), exact(c[1]), exact(c[2]), exact(c[3]));
+    colors += fmt::format("newmtl part{}\nKd {} {} {}\nd {}\n", i, exact(c[0]), exact(c[1]), exact(c[2]),
+                          exact(c[3]));
   }
   if (mesh.parts.empty()) body += triangles(mesh.faces);
   if (colors.empty()) return keep(&mesh, stem, ".obj", std::move(body));
@@ -67,7 +72,8 @@ std::string Assets::add(const ConvexHull& hull, const std::string& name) {
   for (int i = 0; i < hull.vertex_count; ++i) body += vertex_line(hull.vertex(i));
   for (const HullFace& face : hull.faces) {
     body += "f";
-    for (int k = 0; k < face.count; ++k) body += fmt::format(" {}", hull.origin[static_cast<std::size_t>(face.first + k)] + 1);
+    for (int k = 0; k < face.count; ++k)
+      body += fmt::format(" {}", hull.origin[static_cast<std::size_t>(face.first + k)] + 1);
     body += "\n";
   }
   return keep(&hull, name + "_hull", ".obj", std::move(body));
@@ -95,7 +101,8 @@ std::string Assets::add(const Trajectory& t) {
   for (const std::string& column : t.columns) body += "," + column;
   for (std::size_t row = 0; row < t.times.size(); ++row) {
     body += fmt::format("\n{}", t.times[row]);
-    for (std::size_t k = 0; k < t.columns.size(); ++k) body += fmt::format(",{}", t.values[row * t.columns.size() + k]);
+    for (std::size_t k = 0; k < t.columns.size(); ++k)
+      body += fmt::format(",{}", t.values[row * t.columns.size() + k]);
   }
   return keep(&t, t.name, ".csv", body + "\n");
 }

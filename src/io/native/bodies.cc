@@ -10,7 +10,7 @@ namespace karakuri::io {
 
 namespace {
 
-constexpr int kMostBodies = 100'000;
+constexpr int kMostBodies = 50'000;
 
 /// One body of the file; repeated ones share it.
 struct ParsedBody {
@@ -303,7 +303,7 @@ class BodyReader {
   std::vector<ParsedBody> parsed_;
   std::vector<MadeBody> made_;
   std::unordered_map<LinkId, std::size_t> by_link_;  // index of made_
-  std::set<std::string> listed_;  // children of `joints`, by full name
+  std::set<std::string> listed_;                     // children of `joints`, by full name
 };
 
 }  // namespace

@@ -8,7 +8,14 @@
 
 namespace karakuri::io {
 
-std::string exact(double x) { return std::isinf(x) ? (x < 0 ? "-.inf" : ".inf") : fmt::format("{}", x); }
+std::string exact(double x) {
+  if (std::isinf(x)) return x < 0 ? "-.inf" : ".inf";
+  std::string text = fmt::format("{}", x);
+  // 1e-05 is no number to readers of YAML 1.1, 1.0e-05 is
+  const auto exponent = text.find('e');
+  if (exponent != text.npos && text.find('.') == text.npos) text.insert(exponent, ".0");
+  return text;
+}
 std::string exact(float x) { return fmt::format("{}", x); }
 
 bool same_bits(const Vec3& a, const Vec3& b) {

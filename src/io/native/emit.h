@@ -16,13 +16,22 @@ namespace karakuri::io {
 std::string exact(double x);
 std::string exact(float x);
 
-inline bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+inline bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 bool same_bits(const Vec3& a, const Vec3& b);
 bool same_bits(const Mat3& a, const Mat3& b);
-inline bool same_bits(const Transform& a, const Transform& b) { return same_bits(a.R, b.R) && same_bits(a.p, b.p); }
+inline bool same_bits(const Transform& a, const Transform& b) {
+  return same_bits(a.R, b.R) && same_bits(a.p, b.p);
+}
 
-template <class Struct, std::size_t n>
-bool differs(const std::array<Field<Struct>, n>& fields, const Struct& x) {
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return a == b;
+}
+/// Whether any of them is not the default of the struct.
+template <class Struct, class Member, std::size_t n>
+bool differs(const std::array<Field<Struct, Member>, n>& fields, const Struct& x) {
   const Struct fallback{};
   for (const auto& field : fields) {
     if (!same_bits(x.*field.member, fallback.*field.member)) return true;
@@ -61,23 +70,15 @@ class Emit {
   void put_name(const std::string& name) {
     if (!name.empty()) put("name", name);
   }
-  void put_unless(std::string_view name, double x, double fallback) {
-    if (!same_bits(x, fallback)) put(name, x);
-  }
-  void put_unless(std::string_view name, const Vec3& x, const Vec3& fallback) {
+  template <class T>
+  void put_unless(std::string_view name, const T& x, const std::type_identity_t<T>& fallback) {
     if (!same_bits(x, fallback)) put(name, x);
   }
   /// Those that differ from the default of the struct.
   template <class Struct, class Member, std::size_t n>
   void put_fields(const std::array<Field<Struct, Member>, n>& fields, const Struct& x) {
     const Struct fallback{};
-    for (const auto& field : fields) {
-      if constexpr (std::is_same_v<Member, double> || std::is_same_v<Member, Vec3>) {
-        put_unless(field.key, x.*field.member, fallback.*field.member);
-      } else if (x.*field.member != fallback.*field.member) {
-        put(field.key, x.*field.member);
-      }
-    }
+    for (const auto& field : fields) put_unless(field.key, x.*field.member, fallback.*field.member);
   }
   /// The keys of a pose, as many as are needed.
   void put_pose(const Transform& X);

@@ -299,7 +299,8 @@ std::vector<Diagnostic> set_setting(WorldSettings& settings, std::string_view na
     rest = dot == rest.npos ? std::string_view() : rest.substr(0, dot);
   }
   std::vector<Diagnostic> errors;
-  if (node.is_map() && io::check_section(file, node, io::section("settings"))) {
+  if (!node.is_map()) report.error("", "a setting has no name", "name a key of `settings`, such as dt");
+  if (report.ok() && io::check_section(file, node, io::section("settings"))) {
     WorldSettings changed = settings;
     io::read_settings(node, changed);
     errors = find_flaws(changed);

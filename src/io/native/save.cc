@@ -55,9 +55,20 @@ class Writer {
  private:
   // ---- settings and materials
 
+  static bool is_default(const WorldSettings& s) {
+    const WorldSettings fallback;
+    const bool words = s.integrator == fallback.integrator && s.contact == fallback.contact &&
+                       s.solver == fallback.solver && s.stabilization.kind == fallback.stabilization.kind &&
+                       s.sleep.enabled == fallback.sleep.enabled;
+    return words && !differs(kSettingNumbers, s) && !differs(kSettingIntegers, s) &&
+           !differs(kSettingFlags, s) && !differs(kStabilizationFields, s.stabilization) &&
+           !differs(kPenaltyFields, s.penalty) && !differs(kSleepFields, s.sleep);
+  }
+
   void write_settings() {
     const WorldSettings& s = in_.settings;
     const WorldSettings fallback;
+    if (is_default(s)) return;
     out_.key("settings");
     out_.begin_map();
     out_.put_fields(kSettingNumbers, s);
@@ -124,7 +135,9 @@ class Writer {
     out_.end_list();
   }
 
-  void put_names(std::string_view key, const std::vector<std::string>& names) { io::put_names(out_, key, names); }
+  void put_names(std::string_view key, const std::vector<std::string>& names) {
+    io::put_names(out_, key, names);
+  }
 
   // ---- shapes
 
@@ -139,8 +152,8 @@ class Writer {
 
   /// A primitive that is seen as it collides is written once.
   static bool same(const Visual& v, const Shape& shape, const Transform& X) {
-    return !v.mesh && v.name.empty() && v.shown && shape.kind() < ShapeKind::kHull && v.shape.kind() == shape.kind() &&
-           same_bits(v.shape.size(), shape.size()) && same_bits(v.X_LV, X);
+    return !v.mesh && v.name.empty() && v.shown && shape.kind() < ShapeKind::kHull &&
+           v.shape.kind() == shape.kind() && same_bits(v.shape.size(), shape.size()) && same_bits(v.X_LV, X);
   }
 
   void write_shapes(LinkId link, const std::string& name) {
@@ -164,7 +177,8 @@ class Writer {
     out_.end_list();
   }
 
-  void write_shape(const ShapePlacement& placed, const Shape& shape, const Visual* seen, const std::string& name) {
+  void write_shape(const ShapePlacement& placed, const Shape& shape, const Visual* seen,
+                   const std::string& name) {
     out_.begin_map(true);
     write_geometry(shape, name);
     out_.put_pose(placed.X_LS);
@@ -225,7 +239,8 @@ class Writer {
     if (hull.vertex_count <= kInlinePoints) {
       out_.key("points");
       out_.begin_list(true);
-      for (int i = 0; i < hull.vertex_count; ++i) out_.value(std::span<const double>(hull.vertex(i).data(), 3));
+      for (int i = 0; i < hull.vertex_count; ++i)
+        out_.value(std::span<const double>(hull.vertex(i).data(), 3));
       out_.end_list();
     } else {
       out_.put("file", assets_.add(hull, name));
@@ -311,7 +326,7 @@ class Writer {
     out_.put_unless("com", in.com, Vec3::Zero());
     const Mat3& I = in.about_com;
     if (same_bits(I, I.transpose())) {
-      out_.put_unless("moments", I.diagonal(), Vec3::Zero());
+      out_.put_unless("moments", Vec3(I.diagonal()), Vec3::Zero());
       out_.put_unless("products", Vec3(I(0, 1), I(0, 2), I(1, 2)), Vec3::Zero());
     } else {
       const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rows = I;
@@ -331,7 +346,9 @@ class Writer {
     return X;
   }
   /// Whether the reader makes the same bits of F from the body's pose.
-  bool placed_by_pose(const Joint& joint) const { return same_bits(body_pose(joint) * joint.X_CM, joint.X_PF); }
+  bool placed_by_pose(const Joint& joint) const {
+    return same_bits(body_pose(joint) * joint.X_CM, joint.X_PF);
+  }
 
   void write_joint(JointId id, bool in_parent) {
     const Joint& joint = m_.joint(id);
@@ -352,7 +369,8 @@ class Writer {
       return equal;
     };
     const auto end = joint.dofs.begin() + count;
-    if (std::all_of(joint.dofs.begin(), end, [&](const DofProperties& d) { return same(d, joint.dofs[0]); })) {
+    if (std::all_of(joint.dofs.begin(), end,
+                    [&](const DofProperties& d) { return same(d, joint.dofs[0]); })) {
       if (count > 0) write_dof(joint.dofs[0]);
       return;
     }
@@ -446,7 +464,8 @@ std::vector<Diagnostic> save_native(const LoadedScene& scene, const std::filesys
     std::error_code problem;
     if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), problem);
     const std::string flaw = problem ? problem.message() : io::write_file(file, content);
-    if (!flaw.empty()) errors.push_back({Severity::kError, file.string(), flaw, "check the folder and its permissions"});
+    if (!flaw.empty())
+      errors.push_back({Severity::kError, file.string(), flaw, "check the folder and its permissions"});
   };
   for (const SavedScene::Asset& asset : saved.assets) write(path.parent_path() / asset.file, asset.content);
   write(path, saved.text);

@@ -47,15 +47,15 @@ std::optional<Shape> read_points(NativeContext& c, const YamlNode& node) {
   return Shape::hull(std::move(*hull));
 }
 
-std::optional<Shape> read_hull(NativeContext& c, const YamlNode& node,
-                               std::shared_ptr<const MeshData>& mesh) {
+/// Seen as it collides: the hull, not the mesh that it is around.
+std::optional<Shape> read_hull(NativeContext& c, const YamlNode& node) {
   const YamlNode* points = node.find("points");
   if (node.has("file") == (points != nullptr)) {
     c.file.error(node, "a hull needs a file or points, and not both", "give one of them");
     return std::nullopt;
   }
   if (points) return read_points(c, *points);
-  mesh = read_mesh_of(c, node);
+  const std::shared_ptr<const MeshData> mesh = read_mesh_of(c, node);
   return mesh ? c.build.mesh_shape(mesh, c.file.where(node), MeshCollision::kHull) : std::nullopt;
 }
 
@@ -170,7 +170,7 @@ std::optional<ParsedShape> read_geometry(NativeContext& c, const YamlNode& node)
   ParsedShape out{.shape = {}, .mesh = nullptr, .X = read_pose(c, node)};
   std::optional<Shape> shape;
   if (kind == "hull") {
-    shape = read_hull(c, *at, out.mesh);
+    shape = read_hull(c, *at);
   } else if (kind == "mesh") {
     shape = read_mesh_shape(c, *at, out.mesh);
   } else if (kind == "heightfield") {

@@ -142,7 +142,7 @@ constexpr Key kRobotKeys[] = {
 };
 
 constexpr Key kRepeatKeys[] = {
-    Key{"count", kInteger, "", "How many."}.from(0).to(100000).needed(),
+    Key{"count", kInteger, "", "How many."}.from(0).to(50000).needed(),
     Key{"offset", kNumbers, "[0, 0, 0]", "From one to the next."}.many(3).in("m"),
     Key{"alternate", kNumbers, "[0, 0, 0]", "Added to every second one: bricks in bond."}.many(3).in("m"),
     Key{"shrink", kInteger, "0", "So many fewer for each step of the repetition around it: pyramids."}.from(

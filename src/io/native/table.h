@@ -46,41 +46,16 @@ struct Key {
   bool required = false;  //
   bool infinite = false;  // .inf is fine
 
-  constexpr Key in(std::string_view u) const {
-    return with([&](Key& k) { k.unit = u; });
-  }
-  constexpr Key above(double x) const {
-    return with([&](Key& k) { k.least = x, k.open = true; });
-  }
-  constexpr Key from(double x) const {
-    return with([&](Key& k) { k.least = x; });
-  }
-  constexpr Key to(double x) const {
-    return with([&](Key& k) { k.most = x; });
-  }
-  constexpr Key many(int n) const {
-    return with([&](Key& k) { k.size = n; });
-  }
-  constexpr Key needed() const {
-    return with([&](Key& k) { k.required = true; });
-  }
-  constexpr Key or_infinite() const {
-    return with([&](Key& k) { k.infinite = true; });
-  }
-  constexpr Key a(std::string_view section) const {
-    return with([&](Key& k) { k.of = section; });
-  }
-  constexpr Key one_of(std::string_view w) const {
-    return with([&](Key& k) { k.words = w; });
-  }
-
- private:
-  template <class Change>
-  constexpr Key with(const Change& change) const {
-    Key k = *this;
-    change(k);
-    return k;
-  }
+  // with one more thing said of it
+  constexpr Key& in(std::string_view u) { return unit = u, *this; }
+  constexpr Key& from(double x) { return least = x, *this; }
+  constexpr Key& above(double x) { return least = x, open = true, *this; }
+  constexpr Key& to(double x) { return most = x, *this; }
+  constexpr Key& many(int n) { return size = n, *this; }
+  constexpr Key& needed() { return required = true, *this; }
+  constexpr Key& or_infinite() { return infinite = true, *this; }
+  constexpr Key& a(std::string_view section) { return of = section, *this; }
+  constexpr Key& one_of(std::string_view w) { return words = w, *this; }
 };
 
 struct Section {

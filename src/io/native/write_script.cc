@@ -183,7 +183,8 @@ class Writer {
     std::vector<std::string> names;
     for (const Trajectory& t : all) {
       std::string name = t.name;
-      for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i) name = fmt::format("{}_{}", t.name, i);
+      for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i)
+        name = fmt::format("{}_{}", t.name, i);
       names.push_back(name);
     }
     return names;

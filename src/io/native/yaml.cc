@@ -20,8 +20,8 @@ namespace karakuri::io {
 
 namespace {
 
-constexpr std::size_t kMostText = 6u << 20;  // bytes, which take a second
-constexpr int kMostNodes = 1'000'000;        // copies of aliases count
+constexpr std::size_t kMostText = 4u << 20;  // bytes, which take less than a second
+constexpr int kMostNodes = 500'000;          // copies of aliases count
 constexpr int kMostDepth = 60;
 
 struct Refused {
