@@ -1,0 +1,178 @@
+// Real time, frames and status. Commands are in commands.cc.
+#include "karakuri/server/live_session.h"
+
+#include <cmath>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "server/frame.h"
+#include "server/live_impl.h"
+
+namespace karakuri {
+
+using namespace server_detail;
+
+namespace {
+
+double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+constexpr double kMostLate = 0.1;         // [s] of wall time that is made up for
+constexpr double kSliceSeconds = 0.01;    // steps before commands and frames are looked at again
+constexpr double kStatusSeconds = 0.1;
+
+void smooth(double& mean, double value) { mean += 0.05 * (value - mean); }
+
+Json times_json(const StepTimes& t) {
+  return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
+          {"solve", t.solve},   {"integrate", t.integrate}, {"finish", t.finish}};
+}
+
+}  // namespace
+
+LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
+    : session(s),
+      server(to),
+      options(given),
+      description(describe(s)),
+      timeline(given.memory_seconds, given.memory_rate, given.memory_bytes),
+      waiting(given.wait_for_client) {
+  timeline.keep(session);
+  restart_clock();
+}
+
+LiveSession::LiveSession(Session& session, Server& server, const LiveOptions& options)
+    : impl_(std::make_unique<Impl>(session, server, options)) {}
+LiveSession::~LiveSession() = default;
+void LiveSession::run(const std::function<bool()>& stop, const std::function<void()>& step) {
+  impl_->run(stop, step);
+}
+
+void LiveSession::Impl::restart_clock() {
+  clock_start = Clock::now();
+  clock_time = session.time();
+}
+
+void LiveSession::Impl::run(const std::function<bool()>& stop, const std::function<void()>& step) {
+  restart_clock();
+  while (!stop()) {
+    handle_events();
+    advance(step);
+    const auto now = Clock::now();
+    if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
+    if (seconds(now - last_status) >= kStatusSeconds) send_status();
+    const double ahead = paused || waiting ? 0.005 : (session.time() - clock_time) / speed - seconds(now - clock_start);
+    if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
+  }
+}
+
+/// The steps that are due, for a slice of wall time at most.
+void LiveSession::Impl::advance(const std::function<void()>& step) {
+  for (; single_steps > 0; --single_steps) one_step(step);
+  if (paused || waiting) return;
+  const auto start = Clock::now();
+  const double dt = session.world().settings().dt;
+  while (true) {
+    const auto now = Clock::now();
+    const double due = clock_time + speed * seconds(now - clock_start);
+    if (session.time() + 0.5 * dt > due || seconds(now - start) > kSliceSeconds) break;
+    one_step(step);
+  }
+  const double late = seconds(Clock::now() - clock_start) - (session.time() - clock_time) / speed;
+  if (late > kMostLate)
+    clock_start += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late - kMostLate));
+}
+
+void LiveSession::Impl::one_step(const std::function<void()>& step) {
+  step();
+  ++steps;
+  changed = true;
+  timeline.keep(session);
+  const StepTimes& t = session.world().times();
+  for (const auto part : {&StepTimes::hooks, &StepTimes::dynamics, &StepTimes::collision, &StepTimes::rows,
+                          &StepTimes::solve, &StepTimes::integrate, &StepTimes::finish})
+    smooth(times.*part, t.*part);
+}
+
+// ---- clients
+
+void LiveSession::Impl::handle_events() {
+  for (ClientEvent& event : server.take_events()) {
+    switch (event.kind) {
+      case ClientEventKind::kOpened: greet(event.client); break;
+      case ClientEventKind::kMessage: perform(event.client, event.text); break;
+      case ClientEventKind::kClosed:
+        if (const auto found = clients.find(event.client); found != clients.end()) {
+          end_drag(found->second);
+          clients.erase(found);
+        }
+        break;
+    }
+  }
+}
+
+void LiveSession::Impl::greet(ClientId id) {
+  clients[id] = {};
+  server.send_text(id, description.json);
+  server.send_binary(id, description.geometry);
+  server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
+  server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+  if (std::exchange(waiting, false)) restart_clock();
+  changed = true;
+  last_status = {};
+}
+
+void LiveSession::Impl::broadcast(const Json& message) {
+  const std::string text = dump(message);
+  for (const auto& [id, client] : clients) server.send_text(id, text);
+}
+
+/// One body for all who look at the same things; a client that has not taken its last one gets none.
+void LiveSession::Impl::send_frames() {
+  if (!std::exchange(changed, false)) return;
+  last_frame = Clock::now();
+  Bytes bodies[2];
+  for (const auto& [id, client] : clients) {
+    if (!server.wants_frame(id)) {
+      changed = true;
+      continue;
+    }
+    Bytes& body = bodies[client.contacts ? 1 : 0];
+    if (!body)
+      body = std::make_shared<const std::string>(
+          encode_frame(session, description.links, paused, client.contacts));
+    server.send_frame(id, body, encode_signals(session, client.subscription, client.signals));
+  }
+}
+
+void LiveSession::Impl::send_status() {
+  const auto now = Clock::now();
+  const double wall = seconds(now - last_status);
+  if (wall < 10 && wall > 0.05) real_time_factor += 0.3 * ((session.time() - rate_time) / wall - real_time_factor);
+  rate_time = session.time();
+  last_status = now;
+  if (clients.empty()) return;
+  const World& world = session.world();
+  const StepReport& report = world.report();
+  const Energies energies = world.energies();
+  const auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  broadcast({{"type", "status"},
+             {"time", session.time()},
+             {"steps", steps},
+             {"paused", paused},
+             {"speed", speed},
+             {"realTimeFactor", finite(real_time_factor)},
+             {"memory", {timeline.first(), timeline.last()}},
+             {"hash", fmt::format("{:016x}", session.hash())},
+             {"contacts", report.contacts},
+             {"islands", report.islands},
+             {"rows", report.rows},
+             {"residual", finite(report.residual)},
+             {"penetration", finite(report.penetration)},
+             {"kinetic", finite(energies.kinetic)},
+             {"potential", finite(energies.potential)},
+             {"times", times_json(times)},
+             {"clients", clients.size()}});
+}
+
+}  // namespace karakuri
