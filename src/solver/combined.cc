@@ -22,6 +22,8 @@ namespace karakuri::solver {
 namespace {
 
 constexpr int kRangeSolves = 12;
+constexpr double kRangeCost = 30.0;
+constexpr double kNearlyRight = 1e-3;
 constexpr int kMostMotions = 128;  // above this, sweeps are tried first
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
@@ -74,6 +76,16 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
 }
 
+/// Whether range_newton() is worth trying first: its solves cost no more than a few sweeps, or the impulses
+/// are nearly right already. Loose things that fall on each other are neither.
+bool wants_range(const Problem& p, const Workspace::Memory& m) {
+  if (m.rho.empty() || !suits_range(p, kMostMotions)) return false;
+  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
+  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
+  const double solve = motions * motions * (p.rows() + motions / 3);
+  return solve < kRangeCost * sweep_cost(p) || m.best_residual < kNearlyRight * norm_q(p);
+}
+
 /// Sweeps and newton in turn, from λ.
 void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
                Report& report) {
@@ -119,7 +131,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
               Report& report) {
   if (m.best_residual <= m.target) return;
-  if (m.rho.empty() || !suits_range(p, kMostMotions)) return alternate(p, settings, m, lambda, report);
+  if (!wants_range(p, m)) return alternate(p, settings, m, lambda, report);
   range_newton(p, std::min(kRangeSolves, settings.max_newton), settings.acceptable, m, lambda, report);
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);

@@ -112,9 +112,10 @@ void least_norm(const Problem& p, std::span<const double> q_above, const std::ve
   });
   // few or lined-up contacts cannot turn the body every way: those ways are left alone
   constexpr double kSmall = 1e-9;
-  N.diagonal().array() += kSmall * N.trace();
-  G += kSmall * G.trace() * Mat6::Identity();
-  const Vec6 x = G.partialPivLu().solve(N.ldlt().solve(b));
+  const Eigen::LDLT<Mat6> n(N + kSmall * N.trace() * Mat6::Identity());
+  const Eigen::PartialPivLU<Mat6> g(G + kSmall * G.trace() * Mat6::Identity());
+  Vec6 x = g.solve(n.solve(b));
+  x += g.solve(n.solve(b - N * (G * x)));  // without what kSmall has changed
   for (const Support& s : supports)
     std::fill_n(lambda.begin() + p.blocks[s.block].row, p.blocks[s.block].size, 0.0);
   each_row([&](const auto& J, const auto&, int row, double start) { lambda[row] = start + J.dot(x); });

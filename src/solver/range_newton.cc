@@ -39,7 +39,7 @@ constexpr double kStall = 3.0;  // beyond this factor a failure is one of the cl
 constexpr int kMostFailures = 3;
 constexpr double kDecrease = 0.03;  // of α
 constexpr double kRecentreGain = 0.1;
-constexpr double kPolish = 1e-5;  // of the target: a step that is nearly free goes this far
+constexpr double kPolish = 1e-3;  // of the target: a step that is nearly free goes this far
 constexpr double kTinyPivot = 1e-300;
 
 /// Columns of W, wherever it is.

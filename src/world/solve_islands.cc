@@ -192,7 +192,7 @@ solver::Report step(const Task& t, const solver::Settings& settings, bool* refus
   s.rho.resize(p.block_count());
   solver::block_rho(p, s.rho);
   remember_mobility(t);
-  mend_from_above(t, 0.1 * settings.absolute);  // as verify.cc asks
+  mend_from_above(t, world_detail::kAcceptedAtRest * settings.absolute);
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
   solver::apply_operator(p, s.lambda, s.velocity, s.change);
   for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];

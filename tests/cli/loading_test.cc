@@ -21,14 +21,15 @@ std::string bumpy_ball(int number) {
     for (int i = 0; i < kAround; ++i) {
       const double a = std::numbers::pi * (r + 0.5) / kRings, b = 2 * std::numbers::pi * i / kAround;
       const double size = 0.1 * (1 + 0.05 * std::sin(number + 5 * a) * std::cos(3 * b));
-      text << "v " << size * std::sin(a) * std::cos(b) << ' ' << size * std::sin(a) * std::sin(b) << ' ' << size * std::cos(a)
-           << '\n';
+      text << "v " << size * std::sin(a) * std::cos(b) << ' ' << size * std::sin(a) * std::sin(b) << ' '
+           << size * std::cos(a) << '\n';
     }
   }
   const auto at = [](int r, int i) { return 1 + r * kAround + i % kAround; };
   for (int r = 0; r + 1 < kRings; ++r)
     for (int i = 0; i < kAround; ++i)
-      text << "f " << at(r, i) << ' ' << at(r + 1, i) << ' ' << at(r + 1, i + 1) << ' ' << at(r, i + 1) << '\n';
+      text << "f " << at(r, i) << ' ' << at(r + 1, i) << ' ' << at(r + 1, i + 1) << ' ' << at(r, i + 1)
+           << '\n';
   for (int i = 2; i < kAround; ++i)
     text << "f 1 " << i << ' ' << i + 1 << "\nf " << at(kRings - 1, 0) << ' ' << at(kRings - 1, i) << ' '
          << at(kRings - 1, i - 1) << '\n';
@@ -39,12 +40,14 @@ std::string chain_of_balls(int count) {
   std::ostringstream text;
   text << "<robot name=\"chain\">\n";
   for (int i = 0; i < count; ++i) {
-    text << "<link name=\"l" << i << "\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" "
-         << "ixz=\"0\" iyz=\"0\"/></inertial><visual><geometry><mesh filename=\"m" << i << ".obj\"/></geometry></visual>"
+    text << "<link name=\"l" << i
+         << "\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" "
+         << "ixz=\"0\" iyz=\"0\"/></inertial><visual><geometry><mesh filename=\"m" << i
+         << ".obj\"/></geometry></visual>"
          << "<collision><geometry><mesh filename=\"m" << i << ".obj\"/></geometry></collision></link>\n";
     if (i > 0)
-      text << "<joint name=\"j" << i << "\" type=\"continuous\"><parent link=\"l" << i - 1 << "\"/><child link=\"l" << i
-           << "\"/><origin xyz=\"0.3 0 0\"/><axis xyz=\"0 1 0\"/></joint>\n";
+      text << "<joint name=\"j" << i << "\" type=\"continuous\"><parent link=\"l" << i - 1
+           << "\"/><child link=\"l" << i << "\"/><origin xyz=\"0.3 0 0\"/><axis xyz=\"0 1 0\"/></joint>\n";
   }
   text << "</robot>\n";
   return text.str();

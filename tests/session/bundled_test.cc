@@ -137,12 +137,15 @@ TEST(BundledScenes, BallsRollOnTheCarpet) {
 
 TEST(BundledScenes, TheWallStandsUntilTheBallComes) {
   Session session = make_session(bundled("wall"));
-  const Vec3 top = pose(session, "brick_9_5").p;
+  const Vec3 top = pose(session, "brick_9_5").p, middle = pose(session, "brick_2_4").p;
   run_until(session, 2);
-  EXPECT_LT((pose(session, "brick_9_5").p - top).norm(), 1e-4) << "stands";
+  // each row may settle by the depth of contacts that is left alone, 0.05 mm
+  EXPECT_LT((pose(session, "brick_9_5").p - top).norm(), 10 * 5e-5) << "stands";
+  EXPECT_LT((pose(session, "brick_2_4").p - middle).norm(), 10 * 5e-5) << "stands";
   EXPECT_NEAR(velocity(session, "ball").linear.y(), 8, 1e-6) << "rolls without loss";
-  run_until(session, 5);
-  EXPECT_GT((pose(session, "brick_2_4").p - top).norm(), 1) << "is hit";
+  run_until(session, 3);
+  EXPECT_GT(pose(session, "brick_2_4").p.y() - middle.y(), 1) << "is hit";
+  EXPECT_LT(velocity(session, "ball").linear.y(), 7);
 }
 
 TEST(BundledScenes, ThePyramidStandsAndSleeps) {

@@ -1,0 +1,203 @@
+// Redundant contacts solved in the space of motions: against closed forms and against the other methods.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "karakuri/solver/solve.h"
+#include "support/contact_problems.h"
+#include "support/no_alloc.h"
+
+namespace karakuri::solver {
+namespace {
+
+using test::ContactScene;
+
+constexpr double kStep = 0.01, kGravity = 9.81, kMu = 0.5;
+
+/// A flat box of 2 kg, 1 x 1 x 0.2 m, on side x side points of the floor, moving with v.
+ContactScene box_on_points(int side, const Eigen::Vector3d& v) {
+  ContactScene scene({test::box_body(2, {1, 1, 0.2}, {0, 0, 0.1})});
+  scene.bodies[0].velocity.head<3>() = v;
+  for (int i = 0; i < side; ++i)
+    for (int j = 0; j < side; ++j)
+      scene.contact(0, -1, {double(i) / (side - 1) - 0.5, double(j) / (side - 1) - 0.5, 0}, {0, 0, 1}, kMu);
+  scene.set_free_velocity({0, 0, -kGravity}, kStep);
+  return scene;
+}
+
+Settings for_a_step() {
+  Settings s;
+  s.measure = Measure::kScaled;
+  s.tolerance = 1e-13;
+  s.absolute = 1e-10;
+  s.max_sweeps = 100;
+  s.max_newton = 12;
+  return s;
+}
+
+/// Velocity of the only body after the step.
+Eigen::Matrix<double, 6, 1> after(const ContactScene& scene, const std::vector<double>& lambda) {
+  Eigen::Matrix<double, 6, 1> v;
+  velocity_change(scene.problem, lambda, {v.data(), 6});
+  v += scene.bodies[0].velocity;
+  v[2] -= kGravity * kStep;
+  return v;
+}
+
+TEST(RangeNewton, ABoxOnManyPointsSlidesAsTheorySays) {
+  for (const int side : {2, 4, 8}) {
+    for (const bool dense : {false, true}) {
+      if (dense && side > 4) continue;  // how few motions there are cannot be seen from a large dense W
+      const Eigen::Vector3d v(1.2, -0.7, 0);
+      const ContactScene scene = box_on_points(side, v);
+      const Problem p = dense ? test::as_dense(scene.problem) : scene.problem;
+      std::vector<double> lambda(p.rows(), 0.0);
+      Workspace ws;
+      const Result<Report> report = solve(p, for_a_step(), ws, lambda);
+      ASSERT_TRUE(report.ok());
+      EXPECT_EQ(report->status, Status::kConverged) << side;
+      EXPECT_EQ(report->sweeps, 0) << side;
+      Eigen::Matrix<double, 6, 1> expected = Eigen::Matrix<double, 6, 1>::Zero();
+      expected.head<3>() = v - kMu * kGravity * kStep * v.normalized();
+      EXPECT_LT((after(scene, lambda) - expected).norm(), 1e-9) << side << dense;
+    }
+  }
+}
+
+TEST(RangeNewton, ABoxAtRestIsCarriedByAllItsPoints) {
+  const ContactScene scene = box_on_points(6, {0, 0, 0});
+  std::vector<double> lambda(scene.problem.rows(), 0.0);
+  Workspace ws;
+  const Result<Report> report = solve(scene.problem, for_a_step(), ws, lambda);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->sweeps, 0);
+  EXPECT_LT(after(scene, lambda).norm(), 1e-10);
+  double sum = 0;
+  for (int i = 0; i < scene.problem.block_count(); ++i) sum += lambda[scene.problem.blocks[i].row];
+  EXPECT_NEAR(sum, 2 * kGravity * kStep, 1e-10);
+  // from nothing, the least impulses that do it: they have the symmetry of the grid, and none is zero
+  const auto at = [&](int i, int j) { return lambda[scene.problem.blocks[6 * i + j].row]; };
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      EXPECT_NEAR(at(i, j), at(5 - i, j), 1e-9);
+      EXPECT_NEAR(at(i, j), at(j, i), 1e-9);
+      EXPECT_GT(at(i, j), 0.001);
+    }
+  }
+}
+
+TEST(RangeNewton, TheNextStepTakesOneOrTwoLinearSolves) {
+  ContactScene scene = box_on_points(8, {1, 0, 0});
+  std::vector<double> lambda(scene.problem.rows(), 0.0);
+  Workspace ws;
+  ASSERT_TRUE(solve(scene.problem, for_a_step(), ws, lambda).ok());
+  scene.bodies[0].velocity = after(scene, lambda);
+  scene.bodies[0].velocity[1] += 0.01;
+  scene.set_free_velocity({0, 0, -kGravity}, kStep);
+  const Result<Report> report = solve(scene.problem, for_a_step(), ws, lambda);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->status, Status::kConverged);
+  EXPECT_LE(report->newton_iterations, 2);
+  EXPECT_EQ(report->sweeps, 0);
+}
+
+/// Boxes joined by ball joints, with limits, motors and springs, on redundant points.
+Problem train(std::uint64_t seed, double speed = 0.2, double demand = 0.2) {
+  Random random(seed);
+  std::vector<test::Body> bodies;
+  for (int i = 0; i < 4; ++i) {
+    bodies.push_back(test::box_body(random.uniform(0.5, 2), {0.9, 1, 0.2}, {double(i), 0, 0.1}));
+    for (int k = 0; k < 6; ++k) bodies.back().velocity[k] = random.uniform(-speed, speed);
+  }
+  ContactScene scene(std::move(bodies));
+  for (int i = 0; i < 4; ++i) {
+    for (const double x : {-0.4, 0.0, 0.4})
+      for (const double y : {-0.5, 0.0, 0.5}) scene.contact(i, -1, {i + x, y, 0}, {0, 0, 1}, kMu);
+    if (i > 0) scene.ball_joint(i, i - 1, {i - 0.5, 0, 0.1});
+  }
+  scene.set_free_velocity({0, 0, -kGravity}, kStep);
+  for (int k = 0; k < 3; ++k) {
+    k == 0 ? scene.problem.add_complementarity()
+           : (k == 1 ? scene.problem.add_box(-0.1, 0.1) : scene.problem.add_linear(0.5, -speed));
+    const Term term = scene.problem.add_term(k);
+    scene.problem.jacobian_of(term, 1)[5] = 1.0;
+    scene.problem.response_of(term, 1)[5] = 1 / scene.bodies[k].inertia[2];
+    scene.problem.q.back() += scene.bodies[k].velocity[5] - demand;
+  }
+  return scene.problem;
+}
+
+double residual(const Problem& p, const std::vector<double>& lambda) {
+  std::vector<double> u(p.rows()), velocity(p.velocities()), rho(p.block_count());
+  row_velocities(p, lambda, velocity, u);
+  block_rho(p, rho);
+  return natural_map(p, lambda, u, rho);
+}
+
+TEST(RangeNewton, SolvesAllKindsOfRows) {
+  int without_sweeps = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Problem p = train(seed);
+    std::vector<double> lambda(p.rows(), 0.0);
+    Workspace ws;
+    Settings s = for_a_step();
+    s.max_sweeps = 20000;
+    s.max_newton = 1000;
+    const Result<Report> report = solve(p, s, ws, lambda);
+    ASSERT_TRUE(report.ok());
+    EXPECT_LE(residual(p, lambda), 1e-9) << seed;
+    without_sweeps += report->sweeps == 0 ? 1 : 0;
+  }
+  EXPECT_GE(without_sweeps, 10);  // from no impulses at all; 11 when this was written
+}
+
+TEST(RangeNewton, AgreesWithTheOtherMethodsWhereTheMotionIsUnique) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Problem p = train(seed, 1e-4, 0);  // slow enough for all contacts to stick
+    std::vector<double> a(p.rows(), 0.0), b(p.rows(), 0.0);
+    Workspace ws;
+    Settings s = for_a_step();
+    s.max_sweeps = 20000;
+    s.max_newton = 1000;
+    ASSERT_TRUE(solve(p, s, ws, a).ok());
+    s.method = Method::kNewton;
+    ASSERT_TRUE(solve(p, s, ws, b).ok());
+    Eigen::VectorXd va(p.velocities()), vb(p.velocities());
+    velocity_change(p, a, {va.data(), static_cast<std::size_t>(va.size())});
+    velocity_change(p, b, {vb.data(), static_cast<std::size_t>(vb.size())});
+    EXPECT_LT((va - vb).norm(), 1e-8) << seed;
+  }
+}
+
+TEST(RangeNewton, ContradictionsBelowWhatIsAcceptableCostNoSweeps) {
+  ContactScene scene = box_on_points(5, {0, 0, 0});
+  scene.problem.q[scene.problem.blocks[12].row] -= 1e-7;  // the middle cannot rise alone
+  std::vector<double> lambda(scene.problem.rows(), 0.0);
+  Workspace ws;
+  Settings s = for_a_step();
+  s.acceptable = 1e-6;
+  const Result<Report> report = solve(scene.problem, s, ws, lambda);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->sweeps, 0);
+  EXPECT_LE(report->residual, s.acceptable);
+  EXPECT_EQ(report->status, Status::kConverged);
+}
+
+TEST(RangeNewton, NothingIsAllocatedAfterWarmUp) {
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
+  const Problem free = train(3);
+  for (const Problem& p : {free, test::as_dense(free)}) {
+    Workspace ws;
+    std::vector<double> lambda(p.rows(), 0.0);
+    ASSERT_TRUE(solve(p, for_a_step(), ws, lambda).ok());
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    const test::NoAllocGuard guard;
+    const bool ok = solve(p, for_a_step(), ws, lambda).ok();
+    const long allocations = guard.allocations();
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(allocations, 0);
+  }
+}
+
+}  // namespace
+}  // namespace karakuri::solver
