@@ -13,9 +13,11 @@
 
 #include "commands.h"
 #include "common.h"
+#include "karakuri/server/live_session.h"
 #include "karakuri/session/recorder.h"
 #include "karakuri/session/session.h"
 #include "karakuri/session/statistics.h"
+#include "page.h"
 #include "status_line.h"
 
 namespace karakuri::cli {
@@ -40,6 +42,7 @@ struct RunOptions {
   bool headless = false, stats = false;
   std::vector<std::string> sets;
   LoadOptions load;
+  PageOptions page;
 };
 
 // ---- Ctrl-C: the first asks for an end, the second one ends.
@@ -161,9 +164,15 @@ void run_headless(Run& run) {
   }
 }
 
-/// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s. The live
-/// page will be started here.
-void run_live(Run& run) {
+/// In real time with the page: its clients pause, step, drag and tune.
+void run_live(Run& run, Server& server) {
+  StatusLine status;
+  LiveSession live(run.session, server, {.wait_for_client = std::isinf(run.end)});
+  live.run([&] { return run.finished(); }, [&] { run.step(status); });
+}
+
+/// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s.
+void run_real_time(Run& run) {
   StatusLine status;
   auto origin = Clock::now();  // when the scene's time was 0, had it never been late
   const double first = run.session.time();
@@ -252,12 +261,20 @@ int run(const RunOptions& options) {
     }
     recorder = std::move(*opened);
   }
+  bool page_failed = false;
+  std::optional<Server> page;
+  if (!options.headless) page = open_page(options.page, page_failed);
+  if (page_failed) return kBadUsage;
   Run run{options, *session, recorder, end_time(options, *session)};
   catch_interrupts();
   run.statistics.begin(*session);
   if (recorder) run.fail(recorder->record(*session));
   const auto first = Clock::now();
-  options.headless ? run_headless(run) : run_live(run);
+  if (options.headless) {
+    run_headless(run);
+  } else {
+    page ? run_live(run, *page) : run_real_time(run);
+  }
   run.wall_seconds = seconds_since(first);
   run.statistics.end(*session);
   if (recorder) run.fail(recorder->close());
@@ -276,7 +293,14 @@ void add_run(CLI::App& app, int& code) {
                   "Simulate so many seconds (10; on a terminal without --headless: until Ctrl-C)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9).description(""));
-  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time");
+  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time, with the live page");
+  sub->add_option("--port", o->page.port, "Of the live page (8137); the next free one where it is taken")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535).description(""));
+  sub->add_option("--listen", o->page.listen, "IP address of the live page (127.0.0.1: this machine alone)")
+      ->type_name("ADDRESS");
+  sub->add_flag("--no-browser", o->page.no_browser, "Say the page's address, open no browser");
+  sub->add_flag("--no-page", o->page.no_page, "In real time, without the page");
   sub->add_flag("--stats", o->stats, "Print the summary as JSON");
   sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs")
       ->type_name("FILE");

@@ -1,0 +1,169 @@
+// All that goes over the socket; src/server/{describe,frame,commands}.cc are the other end.
+
+export type Vec3 = [number, number, number];
+/** px py pz qw qx qy qz */
+export type Pose = [number, number, number, number, number, number, number];
+export type Color = [number, number, number, number];
+
+export interface LinkInfo {
+  name: string;
+  parent: number;
+  com: Vec3;
+}
+export interface JointInfo {
+  name: string;
+  kind: string;
+  parent: number;
+  child: number;
+  loop: boolean;
+  frame: Pose;
+  axis: Vec3;
+  q: number;
+  dofs: number;
+}
+export interface ShapeInfo {
+  link: number;
+  pose: Pose;
+  color: Color | null;
+  kind: string;
+  size?: Vec3;
+  mesh?: number;
+}
+export interface MeshEntry {
+  vertices: number;
+  indices: number;
+  offset: number;
+}
+export type UiInfo =
+  | { kind: 'slider'; name: string; min: number; max: number; value: number }
+  | { kind: 'button'; name: string }
+  | { kind: 'text'; name: string; text: string };
+export interface PlotInfo {
+  title: string;
+  signals: string[];
+}
+export interface SceneMessage {
+  type: 'scene';
+  name: string;
+  description: string;
+  links: LinkInfo[];
+  joints: JointInfo[];
+  visuals: ShapeInfo[];
+  colliders: ShapeInfo[];
+  meshes: MeshEntry[];
+  ui: UiInfo[];
+  plots: PlotInfo[];
+  actuators: string[];
+  sensors: string[];
+  keyframes: string[];
+  view?: { from: Vec3; to: Vec3; fov: number };
+  look: { sky: Color; ground: Color; grid: boolean; shadows: boolean };
+}
+export interface Settings {
+  dt: number;
+  substeps: number;
+  integrator: string;
+  contact: string;
+  solver: string;
+  tolerance: number;
+  max_sweeps: number;
+  max_newton: number;
+  threads: number;
+  gravity: Vec3;
+}
+export interface DofProperties {
+  lower: number | null;
+  upper: number | null;
+  damping: number;
+  dry_friction: number;
+}
+export interface Properties {
+  links: Record<string, { mass: number; friction?: number }>;
+  joints: Record<string, DofProperties[]>;
+}
+export interface Status {
+  type: 'status';
+  time: number;
+  steps: number;
+  paused: boolean;
+  speed: number;
+  realTimeFactor: number;
+  memory: [number, number];
+  hash: string;
+  contacts: number;
+  islands: number;
+  rows: number;
+  residual: number;
+  penetration: number;
+  kinetic: number;
+  potential: number;
+  times: Record<string, number>;
+  clients: number;
+}
+export type ServerMessage =
+  | SceneMessage
+  | Status
+  | { type: 'settings'; settings: Settings }
+  | { type: 'properties'; properties: Properties }
+  | { type: 'signals'; subscription: number; names: string[] }
+  | { type: 'restarted'; time: number }
+  | { type: 'problem'; where: string; what: string; remedy: string };
+
+export type Command =
+  | { type: 'play' | 'pause' | 'release' }
+  | { type: 'step'; count?: number }
+  | { type: 'speed'; value: number }
+  | { type: 'reset'; keyframe?: string }
+  | { type: 'scrub'; time: number }
+  | { type: 'subscribe'; signals: string[] }
+  | { type: 'contacts'; on: boolean }
+  | { type: 'drag'; link: number; point: Vec3; target: Vec3 }
+  | { type: 'push'; link: number; point: Vec3; direction: Vec3 }
+  | { type: 'set'; key: string; value: number | number[] | string | boolean }
+  | { type: 'edit'; what: string; name: string; dof?: number; value: number }
+  | { type: 'press'; name: string };
+
+export interface Frame {
+  time: number;
+  paused: boolean;
+  poses: Float32Array; // 7 for each link but the world
+  contacts: Float32Array; // 7 each: point, force, state
+  states: Uint8Array; // 0 awake, 1 asleep, 2 quarantined
+  subscription: number;
+  values: Float64Array;
+}
+
+const GEOMETRY = 1;
+const FRAME = 2;
+
+export type BinaryMessage = { geometry: ArrayBuffer } | { frame: Frame } | null;
+
+export function decode(buffer: ArrayBuffer): BinaryMessage {
+  const head = new DataView(buffer);
+  const kind = head.getUint32(0, true);
+  if (kind === GEOMETRY) return { geometry: buffer.slice(4) };
+  if (kind !== FRAME) return null;
+  const links = head.getUint32(4, true);
+  const contacts = head.getUint32(8, true);
+  let at = 24;
+  const poses = new Float32Array(buffer, at, links * 7);
+  at += links * 28;
+  const points = new Float32Array(buffer, at, contacts * 7);
+  at += contacts * 28;
+  const states = new Uint8Array(buffer, at, links);
+  at += Math.ceil(links / 4) * 4;
+  const count = head.getUint32(at + 4, true);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; ++i) values[i] = head.getFloat64(at + 8 + 8 * i, true);
+  return {
+    frame: {
+      time: head.getFloat64(16, true),
+      paused: (head.getUint32(12, true) & 1) !== 0,
+      poses,
+      contacts: points,
+      states,
+      subscription: head.getUint32(at, true),
+      values,
+    },
+  };
+}
