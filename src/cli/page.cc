@@ -33,6 +33,17 @@ fs::path page_folder() {
   return candidates.back();
 }
 
+/// KARAKURI_TOKEN keeps the address from run to run, so that an open page finds the next one.
+Result<std::string> given_token() {
+  const char* given = std::getenv("KARAKURI_TOKEN");
+  const std::string token = given ? given : "";
+  const bool plain = token.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+                     std::string::npos;
+  if (token.empty() || (plain && token.size() >= 16)) return token;
+  return Diagnostic{Severity::kError, "KARAKURI_TOKEN", "it is too short, or not plain",
+                    "give 16 letters and digits or more"};
+}
+
 bool has_screen() {
   const char* x = std::getenv("DISPLAY");
   const char* wayland = std::getenv("WAYLAND_DISPLAY");
@@ -62,8 +73,16 @@ std::optional<Server> open_page(const PageOptions& options, bool& failed) {
     say("the live page is not built (it needs npm: apt-get install npm, then ./karakuri again); running without it");
     return std::nullopt;
   }
-  Result<Server> server = Server::start(
-      {.address = options.listen, .port = static_cast<std::uint16_t>(options.port), .bundle = folder});
+  Result<std::string> token = given_token();
+  if (!token.ok()) {
+    say(token.errors());
+    failed = true;
+    return std::nullopt;
+  }
+  Result<Server> server = Server::start({.address = options.listen,
+                                         .port = static_cast<std::uint16_t>(options.port),
+                                         .bundle = folder,
+                                         .token = *token});
   if (!server.ok()) {
     say(server.errors());
     failed = true;

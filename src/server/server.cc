@@ -59,7 +59,7 @@ std::vector<Diagnostic> Server::Impl::listen() {
     return {{Severity::kError, fmt::format("{}:{}", options.address, options.port),
              fmt::format("cannot listen there: {}", error.message()), "choose another --port or --listen"}};
   port = acceptor.local_endpoint().port();
-  token = make_token();
+  token = options.token.empty() ? make_token() : options.token;
   const std::string shown = address.is_unspecified() ? (address.is_v6() ? "::1" : "127.0.0.1") : options.address;
   url = fmt::format("http://{}:{}/?token={}", address.is_v6() ? "[" + shown + "]" : shown, port, token);
   return {};

@@ -22,6 +22,7 @@ struct ServerOptions {
   std::uint16_t port = 8137;          // the first that is tried; 0: any
   int ports = 50;                     // how many are tried
   std::filesystem::path bundle;       // the folder of the page's files
+  std::string token;                  // empty: a new one of 128 random bits
   int max_connections = 64;
   std::size_t max_message = 64 * 1024;       // from a client [bytes]
   std::size_t max_backlog = 256ull << 20;    // waiting for one client, beside frames [bytes]

@@ -1,0 +1,60 @@
+// The real program and a real browser.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const program = process.env.KARAKURI_PROGRAM;
+const browserPath = process.env.KARAKURI_CHROMIUM ?? '/usr/bin/chromium';
+
+/** Starts `karakuri run SCENE` and reads the address it says. */
+export function start(scene, { port = 0, token = '' } = {}) {
+  const child = spawn(program, ['run', scene, '--port', String(port), '--no-browser', '--time', '100000'],
+    { env: { ...process.env, KARAKURI_TOKEN: token }, stdio: ['ignore', 'pipe', 'pipe'] });
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr.on('data', (data) => {
+      said += data;
+      const found = said.match(/http:\/\/\S+/);
+      if (found) resolve({ url: found[0], port: Number(new URL(found[0]).port), stop: () => stop(child) });
+    });
+    child.on('exit', () => reject(new Error(`the program ended: ${said}`)));
+  });
+}
+
+/** As Ctrl-C does; gives the exit code. */
+function stop(child) {
+  return new Promise((resolve) => {
+    child.on('exit', (code) => resolve(code));
+    child.kill('SIGINT');
+  });
+}
+
+export const launch = () => chromium.launch({
+  executablePath: browserPath,
+  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
+});
+
+export async function open(browser, url, size = { width: 1000, height: 640 }) {
+  const page = await browser.newPage({ viewport: size });
+  page.problems = [];
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  page.on('console', (line) => line.type() === 'error' && page.problems.push(line.text()));
+  await page.goto(url);
+  await page.waitForFunction(() => window.karakuri?.ready, null, { timeout: 30000 });
+  return page;
+}
+
+export const status = (page) => page.evaluate(() => ({ ...window.karakuri.status }));
+export const send = (page, command) => page.evaluate((c) => window.karakuri.send(c), command);
+/** Waits until `test` of (status, argument) holds. */
+export const until = (page, test, argument) => page.waitForFunction(
+  ([text, a]) => window.karakuri.status && new Function(`return (${text})`)()(window.karakuri.status, a),
+  [String(test), argument], { timeout: 20000 });
+
+export function scene(name, text) {
+  const file = join(mkdtempSync(join(tmpdir(), 'karakuri-page-')), `${name}.scene.yaml`);
+  writeFileSync(file, text);
+  return file;
+}
