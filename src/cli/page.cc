@@ -37,8 +37,9 @@ fs::path page_folder() {
 Result<std::string> given_token() {
   const char* given = std::getenv("KARAKURI_TOKEN");
   const std::string token = given ? given : "";
-  const bool plain = token.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
-                     std::string::npos;
+  const bool plain =
+      token.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+      std::string::npos;
   if (token.empty() || (plain && token.size() >= 16)) return token;
   return Diagnostic{Severity::kError, "KARAKURI_TOKEN", "it is too short, or not plain",
                     "give 16 letters and digits or more"};
@@ -70,7 +71,8 @@ std::optional<Server> open_page(const PageOptions& options, bool& failed) {
   const fs::path folder = page_folder();
   std::error_code error;
   if (!fs::is_regular_file(folder / "index.html", error)) {
-    say("the live page is not built (it needs npm: apt-get install npm, then ./karakuri again); running without it");
+    say("the live page is not built (it needs npm: apt-get install npm, then ./karakuri again); running "
+        "without it");
     return std::nullopt;
   }
   Result<std::string> token = given_token();

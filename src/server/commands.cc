@@ -1,4 +1,5 @@
-// What clients ask for. Every message is an object with a "type"; what is wrong with one is told to its sender.
+// What clients ask for. Every message is an object with a "type"; what is wrong with one is told to its
+// sender.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ constexpr std::size_t kMostSignals = 256;
 constexpr double kDragFrequency = 2.5;  // of the dragged tree on the mouse's spring [Hz]
 constexpr double kDragDamping = 0.7;    // of critical
 constexpr double kPushSeconds = 0.1;
-constexpr double kPushSpeed = 1.5;      // what a push gives to a free body [m/s]
+constexpr double kPushSpeed = 1.5;  // what a push gives to a free body [m/s]
 
 Diagnostic refused(std::string what, std::string remedy = "") {
   return {Severity::kError, "", std::move(what), std::move(remedy)};
@@ -29,7 +30,8 @@ double number(const Json& message, const char* key) {
 
 Vec3 vector(const Json& message, const char* key) {
   const Json& v = message.at(key);
-  if (!v.is_array() || v.size() != 3) throw std::invalid_argument(fmt::format("'{}' is not three numbers", key));
+  if (!v.is_array() || v.size() != 3)
+    throw std::invalid_argument(fmt::format("'{}' is not three numbers", key));
   const Vec3 out(v[0].get<double>(), v[1].get<double>(), v[2].get<double>());
   if (!out.allFinite() || out.norm() > 1e6)
     throw std::invalid_argument(fmt::format("'{}' is not finite, or beyond 1e6", key));
@@ -62,7 +64,8 @@ void LiveSession::Impl::perform(ClientId id, const std::string& text) {
     errors = {refused(fmt::format("message not understood: {}", e.what()))};
   }
   for (const Diagnostic& d : errors)
-    server.send_text(id, dump({{"type", "problem"}, {"where", d.where}, {"what", d.what}, {"remedy", d.remedy}}));
+    server.send_text(id,
+                     dump({{"type", "problem"}, {"where", d.where}, {"what", d.what}, {"remedy", d.remedy}}));
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& message) {
@@ -145,7 +148,8 @@ LiveSession::Impl::Errors LiveSession::Impl::subscribe(ClientId id, const Json& 
     names.push_back(name);
   }
   client.signals = std::move(signals);
-  server.send_text(id, dump({{"type", "signals"}, {"subscription", ++client.subscription}, {"names", names}}));
+  server.send_text(id,
+                   dump({{"type", "signals"}, {"subscription", ++client.subscription}, {"names", names}}));
   return errors;
 }
 
@@ -239,7 +243,8 @@ std::function<void(Scene&)> change_of(const Session& session, const Json& messag
   if (what == "mass" || what == "friction") {
     const LinkId link = m.find_link(name);
     if (!link) throw std::invalid_argument(fmt::format("there is no link '{}'", name));
-    if (!(value >= 0) || (what == "mass" && value == 0)) throw std::invalid_argument(what + " must be positive");
+    if (!(value >= 0) || (what == "mass" && value == 0))
+      throw std::invalid_argument(what + " must be positive");
     if (what == "mass")
       return [link, value](Scene& scene) {
         Inertia& inertia = scene.mechanism.link(link).inertia;

@@ -148,13 +148,13 @@ class Describer {
     Json all = Json::array();
     for (const UiElement& element : scene_.script.ui) {
       if (const auto* slider = std::get_if<Slider>(&element)) {
-        all.push_back({{"kind", "slider"},
-                       {"name", slider->name},
-                       {"min", slider->min},
-                       {"max", slider->max},
-                       {"value", number(session_.get("ui." + slider->name).ok()
-                                            ? *session_.get("ui." + slider->name)
-                                            : slider->value)}});
+        all.push_back(
+            {{"kind", "slider"},
+             {"name", slider->name},
+             {"min", slider->min},
+             {"max", slider->max},
+             {"value", number(session_.get("ui." + slider->name).ok() ? *session_.get("ui." + slider->name)
+                                                                      : slider->value)}});
       } else if (const auto* button = std::get_if<Button>(&element)) {
         all.push_back({{"kind", "button"}, {"name", button->name}});
       } else if (const auto* text = std::get_if<Text>(&element)) {
@@ -180,9 +180,8 @@ class Describer {
 
   void look(Json& all) const {
     if (const auto& view = scene_.script.view)
-      all["view"] = {{"from", vector_json(view->from)},
-                     {"to", vector_json(view->to)},
-                     {"fov", view->field_of_view}};
+      all["view"] = {
+          {"from", vector_json(view->from)}, {"to", vector_json(view->to)}, {"fov", view->field_of_view}};
     const Look look = scene_.script.look.value_or(Look{});
     all["look"] = {
         {"sky", look.sky}, {"ground", look.ground}, {"grid", look.grid}, {"shadows", look.shadows}};

@@ -12,8 +12,8 @@ using Json = nlohmann::ordered_json;
 
 struct Description {
   std::string json;
-  Bytes geometry;               // vertices (float32) and indices (uint32) of all meshes
-  std::vector<LinkId> links;    // whose poses frames hold, in this order; the world is not among them
+  Bytes geometry;             // vertices (float32) and indices (uint32) of all meshes
+  std::vector<LinkId> links;  // whose poses frames hold, in this order; the world is not among them
 };
 
 /// First word of binary messages.

@@ -17,6 +17,7 @@
 namespace karakuri::server_detail {
 
 std::string encode_frame(const Session& session, std::span<const LinkId> links, bool paused, bool contacts);
-std::string encode_signals(const Session& session, std::uint32_t subscription, std::span<const Signal> signals);
+std::string encode_signals(const Session& session, std::uint32_t subscription,
+                           std::span<const Signal> signals);
 
 }  // namespace karakuri::server_detail

@@ -44,7 +44,8 @@ void Http::handle(const Request& request) {
   keep_alive_ = request.keep_alive();
   const std::string_view host = view(request[http::field::host]), target = view(request.target());
   if (!host_allowed(host, server_.port, server_.loopback_only))
-    return answer(http::status::forbidden, "This host name is not served: use the address as it was printed.\n");
+    return answer(http::status::forbidden,
+                  "This host name is not served: use the address as it was printed.\n");
   if (!origin_allowed(view(request[http::field::origin]), host))
     return answer(http::status::forbidden, "Pages of other sites are not served.\n");
   const std::string_view path = target.substr(0, target.find('?'));
@@ -80,7 +81,8 @@ void Http::answer(http::status status, std::string_view text, std::string_view t
   response->set("X-Frame-Options", "SAMEORIGIN");
   response->set("Referrer-Policy", "no-referrer");
   response->set("Content-Security-Policy",
-                "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+                "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src "
+                "'self' data:; "
                 "connect-src 'self'; object-src 'none'; base-uri 'none'");
   response->body() = std::string(text);
   response->keep_alive(keep_alive_ && status == http::status::ok);

@@ -13,7 +13,8 @@ class Http : public std::enable_shared_from_this<Http> {
  private:
   void handle(const Request& request);
   void upgrade(const Request& request);
-  void answer(http::status status, std::string_view text, std::string_view type = "text/plain; charset=utf-8");
+  void answer(http::status status, std::string_view text,
+              std::string_view type = "text/plain; charset=utf-8");
 
   Server::Impl& server_;
   Slot slot_;

@@ -17,8 +17,8 @@ namespace {
 
 double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-constexpr double kMostLate = 0.1;         // [s] of wall time that is made up for
-constexpr double kSliceSeconds = 0.01;    // steps before commands and frames are looked at again
+constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
+constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
 constexpr double kStatusSeconds = 0.1;
 
 void smooth(double& mean, double value) { mean += 0.05 * (value - mean); }
@@ -61,7 +61,8 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
     const auto now = Clock::now();
     if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
     if (seconds(now - last_status) >= kStatusSeconds) send_status();
-    const double ahead = paused || waiting ? 0.005 : (session.time() - clock_time) / speed - seconds(now - clock_start);
+    const double ahead =
+        paused || waiting ? 0.005 : (session.time() - clock_time) / speed - seconds(now - clock_start);
     if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
   }
 }
@@ -80,7 +81,8 @@ void LiveSession::Impl::advance(const std::function<void()>& step) {
   }
   const double late = seconds(Clock::now() - clock_start) - (session.time() - clock_time) / speed;
   if (late > kMostLate)
-    clock_start += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late - kMostLate));
+    clock_start +=
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late - kMostLate));
 }
 
 void LiveSession::Impl::one_step(const std::function<void()>& step) {
@@ -148,7 +150,8 @@ void LiveSession::Impl::send_frames() {
 void LiveSession::Impl::send_status() {
   const auto now = Clock::now();
   const double wall = seconds(now - last_status);
-  if (wall < 10 && wall > 0.05) real_time_factor += 0.3 * ((session.time() - rate_time) / wall - real_time_factor);
+  if (wall < 10 && wall > 0.05)
+    real_time_factor += 0.3 * ((session.time() - rate_time) / wall - real_time_factor);
   rate_time = session.time();
   last_status = now;
   if (clients.empty()) return;

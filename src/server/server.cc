@@ -41,7 +41,8 @@ std::vector<Diagnostic> Server::Impl::listen() {
   Error error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error)
-    return {{Severity::kError, options.address, "it is not an IP address", "give one, as 127.0.0.1 or 0.0.0.0"}};
+    return {
+        {Severity::kError, options.address, "it is not an IP address", "give one, as 127.0.0.1 or 0.0.0.0"}};
   loopback_only = address.is_loopback();
   for (int i = 0; i < std::max(1, options.ports); ++i) {
     const int wanted = options.port == 0 ? 0 : options.port + i;
@@ -60,7 +61,8 @@ std::vector<Diagnostic> Server::Impl::listen() {
              fmt::format("cannot listen there: {}", error.message()), "choose another --port or --listen"}};
   port = acceptor.local_endpoint().port();
   token = options.token.empty() ? make_token() : options.token;
-  const std::string shown = address.is_unspecified() ? (address.is_v6() ? "::1" : "127.0.0.1") : options.address;
+  const std::string shown =
+      address.is_unspecified() ? (address.is_v6() ? "::1" : "127.0.0.1") : options.address;
   url = fmt::format("http://{}:{}/?token={}", address.is_v6() ? "[" + shown + "]" : shown, port, token);
   return {};
 }

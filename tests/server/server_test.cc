@@ -1,9 +1,9 @@
 // The server as strangers see it: over plain sockets, with what no browser would send.
 #include "karakuri/server/server.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,7 +48,8 @@ class ServerTest : public testing::Test {
                          std::string host = "") {
     if (host.empty()) host = fmt::format("127.0.0.1:{}", server.port());
     test::Client client(server.port());
-    client.send(fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{}\r\n", target, host, more));
+    client.send(
+        fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{}\r\n", target, host, more));
     return client.read_all();
   }
 
@@ -88,7 +89,8 @@ TEST_F(ServerTest, OtherNamesAndSitesAreRefused) {
     EXPECT_THAT(get(server, page, "", host), StartsWith("HTTP/1.1 403")) << host;
   EXPECT_THAT(get(server, page, "Origin: http://evil.example\r\n"), StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(get(server, page, "Origin: null\r\n"), StartsWith("HTTP/1.1 403"));
-  EXPECT_THAT(get(server, page, fmt::format("Origin: http://{}\r\n", at("127.0.0.1"))), HasSubstr("the page"));
+  EXPECT_THAT(get(server, page, fmt::format("Origin: http://{}\r\n", at("127.0.0.1"))),
+              HasSubstr("the page"));
 }
 
 TEST(ServerAddress, NumbersOfOtherMachinesOnlyWhenListeningThere) {
@@ -139,7 +141,8 @@ std::vector<ClientEvent> wait_for_events(Server& server, std::size_t count) {
 }
 
 TEST_F(ServerTest, MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
-  Server server = start({.max_message = 1000});
+  // the farewell of a broken connection has as long as a request
+  Server server = start({.max_message = 1000, .request_seconds = 0.5});
   test::Client client(server.port());
   client.open_socket(server.token());
   client.send(test::text_frame("one"));
@@ -154,10 +157,14 @@ TEST_F(ServerTest, MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
 }
 
 TEST_F(ServerTest, BrokenFramesEndTheConnection) {
-  Server server = start();
+  Server server = start({.request_seconds = 0.5});
   for (const std::string& bytes : {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10),
-                                   std::string("\x81\x03" "abc", 5),  // not masked
-                                   std::string("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff" "abcd", 14)}) {
+                                   std::string("\x81\x03"
+                                               "abc",
+                                               5),  // not masked
+                                   std::string("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff"
+                                               "abcd",
+                                               14)}) {
     test::Client client(server.port());
     client.open_socket(server.token());
     client.send(bytes);

@@ -1,8 +1,8 @@
 // A client of plain bytes, independent of the library that the server is made with.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -13,7 +13,8 @@
 
 namespace karakuri::test {
 
-inline std::string upgrade_request(const std::string& target, std::uint16_t port, const std::string& more = "") {
+inline std::string upgrade_request(const std::string& target, std::uint16_t port,
+                                   const std::string& more = "") {
   return "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
          "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +

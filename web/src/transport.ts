@@ -14,11 +14,11 @@ export class Transport {
   paused = false;
 
   constructor(root: HTMLElement, private readonly send: (command: Command) => void, help: () => void) {
-    this.play = button('⏸', 'Pause (space)', () => this.toggle());
+    this.play = button('❚❚', 'Pause (space)', () => this.toggle());
     this.play.id = 'play';
-    const step = button('⏭', 'One step (.)', () => this.step());
+    const step = button('▸|', 'One step (.)', () => this.step());
     step.id = 'step';
-    const reset = button('⏮', 'Back to the start (R)', () => this.reset());
+    const reset = button('↺', 'Back to the start (R)', () => this.reset());
     reset.id = 'reset';
     this.scrub.type = this.speed.type = 'range';
     this.scrub.step = '0.001';
@@ -58,7 +58,7 @@ export class Transport {
 
   show(status: Status): void {
     this.paused = status.paused;
-    this.play.textContent = status.paused ? '▶' : '⏸';
+    this.play.textContent = status.paused ? '▶' : '❚❚';
     this.play.title = status.paused ? 'Play (space)' : 'Pause (space)';
     this.factor.textContent = status.paused ? 'paused' : `${status.realTimeFactor.toFixed(2)} × real time`;
     this.speedText.textContent = `${Number(status.speed.toPrecision(2))}×`;

@@ -36,6 +36,7 @@ async function opened(t, file = BOX, options = {}) {
 test('loads, plays, pauses, steps and resets', async (t) => {
   const { page } = await opened(t);
   assert.equal(await page.textContent('#title'), 'box');
+  await until(page, (s) => s.time > 0);
   const first = (await status(page)).time;
   await until(page, (s, time) => s.time > time + 0.2, first);
   await page.click('#play');

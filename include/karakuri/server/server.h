@@ -2,8 +2,8 @@
 //
 // Files come from memory, read once from one folder: no request reaches the disk. The page and the socket ask
 // for a token that is new in each run; Host and Origin are checked, so that neither another site's page nor a
-// name that was made to point here gets in. A client that reads slowly loses frames and, when what must not be
-// lost piles up, its connection; whoever publishes never waits.
+// name that was made to point here gets in. A client that reads slowly loses frames and, when what must not
+// be lost piles up, its connection; whoever publishes never waits.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct ServerOptions {
   std::filesystem::path bundle;       // the folder of the page's files
   std::string token;                  // empty: a new one of 128 random bits
   int max_connections = 64;
-  std::size_t max_message = 64 * 1024;       // from a client [bytes]
-  std::size_t max_backlog = 256ull << 20;    // waiting for one client, beside frames [bytes]
-  double request_seconds = 10;               // for a whole request, and for the handshake
-  double idle_seconds = 60;                  // without an answer, not even to a ping
+  std::size_t max_message = 64 * 1024;     // from a client [bytes]
+  std::size_t max_backlog = 256ull << 20;  // waiting for one client, beside frames [bytes]
+  double request_seconds = 10;             // for a whole request, and for the handshake
+  double idle_seconds = 60;                // without an answer, not even to a ping
 };
 
 using ClientId = std::uint64_t;
