@@ -36,7 +36,7 @@ export const launch = () => chromium.launch({
   args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
 });
 
-export async function open(browser, url, size = { width: 1000, height: 640 }) {
+export async function open(browser, url, size = { width: 780, height: 400 }) {
   const page = await browser.newPage({ viewport: size });
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(String(error)));
