@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "common.h"
 #include "karakuri/dynamics/centroidal.h"
+#include "karakuri/dynamics/closed_loop.h"
 #include "karakuri/session/session.h"
 
 namespace karakuri::cli {
@@ -147,6 +148,28 @@ void print_names(const char* title, const Things& things) {
   fmt::print("{}: {}\n", title, text);
 }
 
+/// Of the loops that are closed at the start.
+ClosedLoop closed_loops(const World& world) {
+  ClosedLoop loop;
+  Workspace ws(world.model());
+  update_closed_loop(world.model(), world.state(), ws, loop);
+  return loop;
+}
+
+void print_loops(const Session& session) {
+  const Mechanism& m = session.scene().scene.mechanism;
+  const auto loops = loops_of(m);
+  for (const JointId id : loops) {
+    const Joint& joint = m.joint(id);
+    fmt::print("loop '{}': {} between {} and {}\n", joint.name, name(joint.kind), m.link(joint.parent).name,
+               m.link(real_child(m, joint)).name);
+  }
+  if (loops.empty()) return;
+  const ClosedLoop closed = closed_loops(session.world());
+  fmt::print("mobility {}: the loops take {} of {} away ({}, of which {} redundant)\n", closed.mobility(),
+             closed.rank, count(closed.nv, "dof"), count(closed.rows, "row"), closed.redundant());
+}
+
 void print_text(const Session& session, const std::string& file) {
   const LoadedScene& scene = session.scene();
   const Mechanism& m = scene.scene.mechanism;
@@ -164,11 +187,7 @@ void print_text(const Session& session, const std::string& file) {
   TreeDrawing(scene.scene).print();
   if (!loops.empty() || !scene.actuators.empty() || !scene.sensors.empty() || !scene.keyframes.empty())
     fmt::print("\n");
-  for (const JointId id : loops) {
-    const Joint& joint = m.joint(id);
-    fmt::print("loop '{}': {} between {} and {}\n", joint.name, name(joint.kind), m.link(joint.parent).name,
-               m.link(real_child(m, joint)).name);
-  }
+  print_loops(session);
   print_names("actuators", scene.actuators);
   print_names("sensors", scene.sensors);
   print_names("keyframes", scene.keyframes);
@@ -240,6 +259,7 @@ void print_as_json(const Session& session, const std::string& file) {
     if (id != m.world() && !m.link(id).is_virtual()) links.push_back(link_json(scene.scene, id));
   }
   for (const JointId id : m.joint_ids()) joints.push_back(joint_json(m, id));
+  const ClosedLoop closed = closed_loops(session.world());
   print_json({{"file", file},
               {"name", scene.name},
               {"link_count", model.links.size() - 1},
@@ -249,6 +269,8 @@ void print_as_json(const Session& session, const std::string& file) {
               {"mass", total_mass(model)},
               {"shape_count", session.world().colliders().size()},
               {"loop_count", model.loops.size()},
+              {"mobility", closed.mobility()},
+              {"redundant_rows", closed.redundant()},
               {"dt", scene.settings.dt},
               {"gravity", vector_json(scene.gravity)},
               {"integrator", name_of(scene.settings.integrator)},

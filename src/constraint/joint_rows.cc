@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/model/configuration.h"
 
 namespace karakuri {
@@ -110,6 +111,25 @@ void add_drive_row(const Model& model, const Workspace& ws, int dof, double disp
   const Softness soft = implicit_spring(stiffness, damping, displacement, h);
   rows.bias[row] = soft.bias - damping * v_target / (h * stiffness + damping);
   rows.compliance[row] = soft.compliance;
+}
+
+void add_loop_rows(const Model& model, const Workspace& ws, int index,
+                   const StabilizationSettings& stabilization, double h, double chord, Rows& rows) {
+  const Loop& loop = model.loops[index];
+  const LoopRows held = loop_rows(loop, ws);
+  if (held.count == 0) return;
+  const int row = rows.add(solver::RowKind::kEquality, RowSource::kLoop, index, held.count);
+  std::array<double, 6> u{}, bias{};
+  if (stabilization.kind == Stabilization::kPosition) bias = loop_bias(loop, held, ws);
+  row_velocities({held.row.data(), static_cast<std::size_t>(held.count)}, ws,
+                 Eigen::Map<Eigen::VectorXd>(u.data(), held.count));
+  for (int k = 0; k < held.count; ++k) {
+    const Softness soft = stabilize(stabilization, held.error[k], u[k], h);
+    rows.impulses[row + k] = held.row[k];
+    rows.error[row + k] = held.error[k];
+    rows.bias[row + k] = soft.bias + 0.5 * h * chord * bias[k];
+    rows.compliance[row + k] = soft.compliance;
+  }
 }
 
 void add_spring_rows(const Workspace&, int spring, int body, const Vec3& point, const Vec3& target,

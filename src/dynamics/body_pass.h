@@ -119,6 +119,8 @@ inline void place(const Model& model, const double* q_all, int i, Workspace& ws)
       r += R * v3(q[0], q[1], q[2]);
       R = R * quaternion_matrix(q + 3);
       break;
+    case JointKind::kPointOnLine:
+    case JointKind::kDistance:
     case JointKind::kFixed: break;
   }
   Workspace::Pose& pose = ws.pose[i];

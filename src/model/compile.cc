@@ -341,7 +341,7 @@ class Compiler {
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
       model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
                               on_m->X_BL * rigid(joint.X_CM), joint.kind, joint.axis.normalized(),
-                              joint.second_axis.normalized(), joint.pitch});
+                              joint.second_axis.normalized(), joint.pitch, joint.distance});
     }
   }
 

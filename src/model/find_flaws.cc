@@ -123,6 +123,10 @@ void check_joint(const Joint& joint, Flaws& flaws) {
     flaws.add(where, "the orientation of its frame is not a rotation", "use orthonormal, right-handed axes");
   }
   if (needs_axis(joint.kind)) check_axes(joint, where, flaws);
+  if (joint.kind == JointKind::kDistance && !(joint.distance > 0 && std::isfinite(joint.distance))) {
+    flaws.add(where, fmt::format("its distance is {:g}", joint.distance),
+              "give a length above zero; two points that coincide are held by a spherical joint");
+  }
   if (joint.kind == JointKind::kScrew && !std::isfinite(joint.pitch)) {
     flaws.add(where, "its pitch is not finite", "give the advance in metres per radian");
   }
@@ -142,11 +146,24 @@ void check_material(const Material& material, Flaws& flaws) {
 
 }  // namespace
 
+std::vector<Diagnostic> find_flaws(const Joint& joint) {
+  Flaws flaws;
+  check_joint(joint, flaws);
+  return std::move(flaws.found);
+}
+
 std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
   Flaws flaws;
   check_names(mechanism, flaws);
   for (LinkId id : mechanism.link_ids()) check_link(mechanism, id, flaws);
-  for (JointId id : mechanism.joint_ids()) check_joint(mechanism.joint(id), flaws);
+  for (JointId id : mechanism.joint_ids()) {
+    const Joint& joint = mechanism.joint(id);
+    check_joint(joint, flaws);
+    if (only_closes_loops(joint.kind) && !mechanism.link(joint.child).is_virtual())
+      flaws.add(fmt::format("joint '{}'", joint.name),
+                fmt::format("a {} joint cannot carry a link", name(joint.kind)),
+                "close a loop with it (add_loop), and give the link a joint of another kind");
+  }
   for (MaterialId id : mechanism.material_ids()) check_material(*mechanism.material(id), flaws);
   return std::move(flaws.found);
 }

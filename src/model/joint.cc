@@ -11,10 +11,11 @@ struct KindFacts {
   const char* dofs;  // one letter each: t translation, r rotation, s screw
 };
 
-constexpr KindFacts kFacts[kJointKindCount] = {
+constexpr KindFacts kFacts[] = {
     {"fixed", 0, 0, ""},         {"revolute", 1, 1, "r"},    {"prismatic", 1, 1, "t"},
     {"cylindrical", 2, 2, "tr"}, {"screw", 1, 1, "s"},       {"universal", 2, 2, "rr"},
     {"planar", 3, 3, "ttr"},     {"spherical", 4, 3, "rrr"}, {"free", 7, 6, "tttrrr"},
+    {"point-on-line", 0, 0, ""}, {"distance", 0, 0, ""},
 };
 
 const KindFacts& facts(JointKind kind) { return kFacts[static_cast<int>(kind)]; }
@@ -35,6 +36,8 @@ DofKind dof_kind(JointKind kind, int dof) {
 
 bool has_quaternion(JointKind kind) { return kind == JointKind::kSpherical || kind == JointKind::kFree; }
 
-bool needs_axis(JointKind kind) { return kind != JointKind::kFixed && !has_quaternion(kind); }
+bool needs_axis(JointKind kind) {
+  return kind != JointKind::kFixed && kind != JointKind::kDistance && !has_quaternion(kind);
+}
 
 }  // namespace karakuri

@@ -70,6 +70,29 @@ Result<JointId> Mechanism::add_loop(Joint joint) {
   return added;
 }
 
+Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL) {
+  const Joint* joint = joints_.find(id);
+  if (!joint)
+    return Diagnostic{Severity::kError, "joint", "there is no such joint in this mechanism",
+                      "use an id that is alive"};
+  const LinkId child = joint->child;
+  if (links_[child].is_virtual()) return refused(*joint, "it closes a loop", "open the loop instead");
+  if (joint->kind == JointKind::kFree && joint->parent == world_)
+    return refused(*joint, "it is free already", "leave it alone");
+  const Transform X_CM = Transform::translation(links_[child].inertia.com);
+  Joint free{.name = joint->name,
+             .kind = JointKind::kFree,
+             .parent = world_,
+             .child = child,
+             .X_PF = X_WL * X_CM,
+             .X_CM = X_CM};
+  unhang(child);
+  joints_.erase(id);
+  const JointId added = joints_.insert(std::move(free));
+  hang(child, world_, added);
+  return added;
+}
+
 LinkId Mechanism::add_free_link(std::string name, const Inertia& inertia, const Transform& X_WL) {
   const LinkId id = add_link(name, inertia);
   const Transform X_CM = Transform::translation(inertia.com);
@@ -106,6 +129,16 @@ void Mechanism::hang(LinkId child, LinkId parent, JointId joint) {
   Link& on = links_[parent];
   (on.last ? links_[on.last].sibling : on.child) = child;
   on.last = child;
+}
+
+void Mechanism::unhang(LinkId child) {
+  Link& on = links_[links_[child].parent];
+  LinkId before;
+  for (LinkId at = on.child; at != child; at = links_[at].sibling) before = at;
+  (before ? links_[before].sibling : on.child) = links_[child].sibling;
+  if (on.last == child) on.last = before;
+  links_[child].sibling = links_[child].parent = {};
+  links_[child].joint = {};
 }
 
 }  // namespace karakuri

@@ -46,6 +46,9 @@ int Session::Impl::driven_index(JointId joint) {
 }
 
 void Session::Impl::take_controllers() {
+  state.driven.clear();
+  followers.clear();
+  drivetrains.clear();
   for (const Controller& c : scene.script.controllers) {
     const int driven = driven_index(c.joint);
     state.driven[static_cast<std::size_t>(driven)].drives[static_cast<std::size_t>(c.dof)] = {

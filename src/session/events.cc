@@ -16,6 +16,13 @@ constexpr std::size_t kMostProblems = 100;
 /// Times are sums of steps: a thousandth of a step decides what is due.
 bool is_due(double due, double now, double dt) { return due <= now + 1e-3 * dt; }
 
+/// By name: one that was attached while running, else one of the scene.
+JointId find_joint(const World& world, std::string_view name) {
+  for (const Attachment& attached : world.attachments())
+    if (attached.joint.name == name) return attached.id;
+  return world.scene().mechanism.find_joint(name);
+}
+
 }  // namespace
 
 void Session::Impl::tell(std::vector<Diagnostic> found) {
@@ -54,14 +61,18 @@ std::vector<Diagnostic> Session::perform(const Action& action) {
       return {};
     }
     std::vector<Diagnostic> operator()(const AttachAction& attach) {
-      return {{Severity::kError, "",
-               fmt::format("joint '{}' cannot be made while the scene runs", attach.joint.name), ""}};
+      const Joint& joint = attach.joint;
+      const Result<JointId> made =
+          attach.here
+              ? s.world.attach_here(joint.parent, joint.child, s.world.pose(joint.parent) * joint.X_PF, joint)
+              : s.world.attach(joint);
+      return made.ok() ? std::vector<Diagnostic>{} : made.errors();
     }
     std::vector<Diagnostic> operator()(const DetachAction& detach) {
-      const JointId joint = s.world.scene().mechanism.find_joint(detach.joint);
-      if (s.world.set_loop_closed(joint, false)) return {};
-      return {{Severity::kError, "",
-               fmt::format("joint '{}' cannot be cut while the scene runs", detach.joint), ""}};
+      const JointId joint = find_joint(s.world, detach.joint);
+      if (joint) return s.world.detach(joint);
+      return {{Severity::kError, "", fmt::format("there is no joint '{}' to part", detach.joint),
+               "it may have been parted already, or not be joined yet"}};
     }
     std::vector<Diagnostic> operator()(const SetAction& set) { return self.set(set.key, set.value); }
   };

@@ -74,6 +74,7 @@ struct Session::Impl {
   // drives.cc
   int driven_index(JointId joint);
   void take_controllers();
+  std::vector<Diagnostic> apply_sliders(Session& self);
   void follow_trajectories();
   void apply_drives();
   // events.cc

@@ -83,6 +83,7 @@ const Keyframe* Session::Impl::find_keyframe(std::string_view name) const {
 void Session::Impl::start(const Keyframe* keyframe) {
   world.random() = Random(options.seed);
   for (const JointId loop : scene.open_loops) world.set_loop_closed(loop, false);
+  for (const Breakable& b : scene.script.breakables) world.set_breaking(b.joint, b.force, b.torque);
   state.controls.assign(scene.actuators.size(), 0.0);
   if (keyframe) {
     for (const InitialJoint& set : keyframe->joints) {
@@ -107,8 +108,20 @@ std::vector<Diagnostic> Session::reset(std::string_view name) {
   Result<World> world = World::make(impl_->scene.scene, impl_->world.settings(), impl_->world.gravity());
   if (!world.ok()) return world.errors();
   impl_->world = std::move(*world);
+  impl_->take_controllers();
   impl_->start(keyframe);
-  return {};
+  return impl_->apply_sliders(*this);
+}
+
+/// What the user has chosen outlives a reset, as far as there is a slider for it.
+std::vector<Diagnostic> Session::Impl::apply_sliders(Session& self) {
+  std::vector<Diagnostic> found;
+  for (std::size_t i = 0; i < scene.script.ui.size(); ++i) {
+    const auto* slider = std::get_if<Slider>(&scene.script.ui[i]);
+    if (!slider || slider->key.empty() || state.sliders[i] == slider->value) continue;
+    for (Diagnostic& d : self.set(slider->key, state.sliders[i])) found.push_back(std::move(d));
+  }
+  return found;
 }
 
 // ---- stepping

@@ -39,7 +39,8 @@ constexpr double kStall = 3.0;  // beyond this factor a failure is one of the cl
 constexpr int kMostFailures = 3;
 constexpr double kDecrease = 0.03;  // of α
 constexpr double kRecentreGain = 0.1;
-constexpr double kPolish = 1e-3;  // of the target: a step that is nearly free goes this far
+constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
+constexpr double kPolish = 1e-3;        // of the target: a step that is nearly free goes this far
 constexpr double kTinyPivot = 1e-300;
 
 /// Columns of W, wherever it is.
@@ -324,7 +325,7 @@ double recentre(const Problem& p, double alpha, Workspace::Memory& m, bool* slow
     project(p, f.lambda);
     const double next = check(p, f.lambda, m);
     if (!(next < kRecentreGain * residual)) {
-      *slow = next < residual;
+      *slow = next < kStillMoving * residual;
       f.lambda.assign(m.best.begin(), m.best.end());
       return check(p, f.lambda, m);
     }
@@ -380,11 +381,10 @@ void range_newton(const Problem& p, int max_solves, double acceptable, Workspace
     if (after <= m.target) return;
     if (after < kOuterGain * before) {
       before = after;
-      if (slow && after <= acceptable) return;
       if (slow) alpha *= kDecrease;
       continue;
     }
-    if (m.best_residual <= acceptable) return;
+    if (m.best_residual <= acceptable && !slow) return;
     ++failures;
     alpha *= after < kStall * before ? kDecrease : 10.0;
     f.lambda.assign(m.best.begin(), m.best.end());

@@ -23,11 +23,13 @@ double world_detail::limit_sign(const Model& model, const Workspace& ws, const R
 namespace {
 
 void add_loops(World::Impl& w, double h) {
+  if (w.model.loops.empty()) return;
+  update_bias_accelerations(w.model, w.ws);
   for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
     const Loop& loop = w.model.loops[i];
     if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
     const int row = w.rows.size();
-    add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.rows);
+    add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.loop_chord[i], w.rows);
     for (int k = row; k < w.rows.size(); ++k) w.rows.lambda[k] = w.loop_impulse[i][k - row];
   }
 }

@@ -15,6 +15,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/world/world.h"
+#include "world/loop_stage.h"
 
 namespace karakuri {
 
@@ -52,6 +53,20 @@ struct PendingForce {
   Vec3 p_L, force, moment;
 };
 
+/// A joint of the tree that was cut, and where its child was then.
+struct CutJoint {
+  JointId joint;
+  Transform X_WL;
+  bool operator==(const CutJoint& o) const {
+    return joint == o.joint && X_WL.R == o.X_WL.R && X_WL.p == o.X_WL.p;
+  }
+};
+
+struct Breaking {
+  JointId joint;
+  double force = 0, moment = 0;  // [N, N m]
+};
+
 /// Everything that a snapshot saves. serialize.cc lists it once, for writing, reading and hashing.
 struct Persistent {
   State state;
@@ -64,11 +79,16 @@ struct Persistent {
   std::vector<double> friction_impulse;             // nv
   std::vector<double> drive_impulse;                // nv
   std::vector<std::array<double, 6>> loop_impulse;  // by loop
+  std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
   std::vector<Contact> contacts;                    // by pair of colliders, ascending
   std::vector<TreeStatus> trees;                    // by tree
   std::vector<SpringSlot> springs;
   std::vector<PendingForce> forces;   // of the next step
   std::vector<PendingForce> applied;  // of the last step
+  std::vector<CutJoint> cuts;         // in the order of their making
+  std::vector<Attachment> attached;   // their loops follow those of the scene in Model::loops, in this order
+  std::uint64_t attach_count = 0;     // ever
+  std::vector<Breaking> breaking;
   Random random;
   std::uint64_t steps = 0;
 };
@@ -130,12 +150,14 @@ struct World::Impl : world_detail::Persistent {
   std::vector<world_detail::BodyShape> colliders;
   std::vector<Surface> surfaces;  // material x material
   int material_count = 0;
-  std::vector<std::int32_t> tree_of;         // by body; -1: the world
-  std::vector<std::int32_t> rubbing_dofs;    // with dry friction
-  std::vector<std::int32_t> limited_bodies;  // with limits on any dof
-  std::vector<JointId> joint_of_body;        // that carries it
-  std::vector<LinkId> root_links;            // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;
+  std::vector<std::int32_t> tree_of;          // by body; -1: the world
+  std::vector<std::int32_t> rubbing_dofs;     // with dry friction
+  std::vector<std::int32_t> limited_bodies;   // with limits on any dof
+  std::vector<JointId> joint_of_body;         // that carries it
+  std::vector<LinkId> root_links;             // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;               // of the scene as it was made
+  std::size_t scene_loops = 0;                // loops of the scene; those of `attached` follow
+  std::shared_ptr<const Mechanism> original;  // as it was made; none: as it is
 
   // ---- kept, but not needed to go on: rebuilt after a restore
   Broadphase broadphase;
@@ -185,8 +207,11 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> still_of_set;               // by tree
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
   State stage, state_free;
+  world_detail::LoopStage loop_stage;
   bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
   double h_now = 0;               // length of the step that is under way; 0 between steps [s]
+
+  std::vector<JointId> broken;  // in this step
 
   // ---- read-out
   std::vector<Event> events;
@@ -202,23 +227,40 @@ struct World::Impl : world_detail::Persistent {
   mutable bool past_fresh = false;
 
   // ---- the parts of a step; equations and reasons stand in the files
-  void substep(World& self, double h);
-  void run_hooks(World& self);        // step.cc
-  void free_motion(double h);         // free_motion.cc: efforts, aba, v_free
-  void quarantine_infinite_motion();  // quarantine.cc
-  void detect(double h);              // detect.cc: contacts, matched with the last step's
-  void connect_trees();               // islands.cc: what acts on what; wake
-  void build_rows(double h);          // build_rows.cc
-  void gather_islands();              // islands.cc
-  void accept_what_holds(double h);   // verify.cc: islands that the old impulses solve
-  void solve_islands(double h);       // solve_islands.cc
-  void penalty_contacts(double h);    // penalty.cc: instead of rows
-  void move_bodies(double h);         // move_bodies.cc: velocities, positions
-  void remember_momentum(double h);   // keep_momentum.cc
-  void give_momentum_back();          // keep_momentum.cc
-  void stop_fast_bodies(double h);    // stop_fast_bodies.cc
-  void quarantine_infinite_states();  // quarantine.cc
-  void finish(double h);              // finish.cc: read-outs, events, sleep
+  void substep(double h);
+  void free_motion(double h);             // free_motion.cc: efforts, aba, v_free
+  void quarantine_infinite_motion();      // quarantine.cc
+  void detect(double h);                  // detect.cc: contacts, matched with the last step's
+  void connect_trees();                   // islands.cc: what acts on what; wake
+  void build_rows(double h);              // build_rows.cc
+  void gather_islands();                  // islands.cc
+  void accept_what_holds(double h);       // verify.cc: islands that the old impulses solve
+  void solve_islands(double h);           // solve_islands.cc
+  void penalty_contacts(double h);        // penalty.cc: instead of rows
+  void move_bodies(double h);             // move_bodies.cc: velocities, positions
+  void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
+  void close_loops(State& at, double h);  // loops.cc: positions
+  void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
+  void hold_loops(std::vector<double>& a);  // loops.cc: accelerations, at the poses and velocities of ws
+  void remember_momentum(double h);         // keep_momentum.cc
+  void give_momentum_back();                // keep_momentum.cc
+  void stop_fast_bodies(double h);          // stop_fast_bodies.cc
+  void quarantine_infinite_states();        // quarantine.cc
+  void finish(double h);                    // finish.cc: read-outs, events, sleep
+
+  // ---- changes of structure; structure.cc
+  int find_loop(JointId joint) const;  // in model.loops; -1: none
+  void add_attached_loop(const Attachment& attachment);
+  void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
+  bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
+  void exclude_no_contact();
+  bool is_of_island(const Loop& loop, int root) const;
+  void impact(int loop);  // impact.cc: plastic
+  std::unique_ptr<Impl> with_mechanism(Mechanism mechanism, std::vector<Diagnostic>& flaws);
+  void replace(world_detail::Persistent&& read);  // serialize.cc: everything, with its attached loops
+  void inherit(Impl& old);                        // all that is kept when the model is compiled anew
+  void find_broken();
+  Force loop_wrench(int loop) const;  // on frame M's body, at M
 
   // ---- helpers
   const Surface& surface_of(int first, int second) const {

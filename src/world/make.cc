@@ -200,9 +200,10 @@ void find_special_dofs(World::Impl& w) {
 
 void set_initial(World::Impl& w) {
   for (const InitialJoint& initial : w.scene.initial) {
-    const JointEntry& joint = *w.model.find(initial.joint);
-    std::copy(initial.q.begin(), initial.q.end(), w.state.q.begin() + joint.first_q);
-    std::copy(initial.v.begin(), initial.v.end(), w.state.v.begin() + joint.first_v);
+    const JointEntry* joint = w.model.find(initial.joint);
+    if (!joint) continue;  // it was cut since
+    std::copy(initial.q.begin(), initial.q.end(), w.state.q.begin() + joint->first_q);
+    std::copy(initial.v.begin(), initial.v.end(), w.state.v.begin() + joint->first_v);
   }
 }
 
@@ -228,7 +229,9 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   drives.resize(nv);
   drive_is_row.resize(nv);
-  loop_impulse.resize(model.loops.size());
+  scene_loops = model.loops.size();
+  loop_impulse.resize(scene_loops);
+  loop_chord.resize(scene_loops, 1.0);
   trees.resize(count);
   parent.resize(count);
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);

@@ -9,7 +9,7 @@
 // velocity at the middle of the step, which makes the turning second order.
 //
 // RK4 (Nakaoka et al. 2007): impulses become forces lambda / h, held over the step while the smooth part
-// moves.
+// moves. Loops are held anew at each stage, so that they are moved along at fourth order too.
 #include <algorithm>
 #include <cmath>
 
@@ -133,7 +133,11 @@ void normalize_quaternions(const Model& model, std::vector<double>& q) {
 
 /// The impulses of the step as forces on bodies, beside what acts on them already.
 void hold_impulses(World::Impl& w, double h) {
-  for (int i = 0; i < w.rows.size(); ++i) {
+  int first = 0;  // rows of loops that the stages hold themselves come first
+  if (w.settings.stabilization.kind == Stabilization::kPosition)
+    for (const RowBlock& block : w.rows.blocks)
+      if (block.source == RowSource::kLoop) first = block.row + block.size;
+  for (int i = first; i < w.rows.size(); ++i) {
     const ImpulseRow& row = w.rows.impulses[i];
     const double force = w.rows.lambda[i] / h;
     if (force == 0) continue;
@@ -168,11 +172,18 @@ void runge_kutta(World::Impl& w, double h) {
       for (int i = 0; i < w.model.nq; ++i) w.stage.q[i] = w.state.q[i] + kReach[s] * h * w.rate_q[i];
       for (int i = 0; i < w.model.nv; ++i) w.stage.v[i] = w.state.v[i] + kReach[s] * h * w.acceleration[i];
     }
+    if (s > 0 &&
+        !w.model.loops.empty()) {  // the same motion is followed from the nearest state that it can have
+      normalize_quaternions(w.model, w.stage.q);
+      w.close_loops(w.stage, h);
+      w.project_on_loops(w.stage);
+    }
     configuration_rate(w.model, w.stage.q, w.stage.v, w.rate_q);
     w.stage_q = w.stage.q;
     normalize_quaternions(w.model, w.stage.q);
     efforts_of(w, w.stage);
     aba(w.model, w.stage, as_vector(w.tau), w.f_ext, w.ws, as_vector(w.acceleration));
+    w.hold_loops(w.acceleration);
     std::swap(w.stage.q, w.stage_q);
     for (int i = 0; i < w.model.nq; ++i) w.sum_q[i] += kWeight[s] * w.rate_q[i];
     for (int i = 0; i < w.model.nv; ++i) w.sum_v[i] += kWeight[s] * w.acceleration[i];
@@ -219,6 +230,7 @@ void World::Impl::move_bodies(double h) {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (trees[t].awake && !trees[t].quarantined) move_tree(*this, static_cast<int>(t), h);
   }
+  close_loops(state, h);
   give_momentum_back();
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <type_traits>
 
 #include "karakuri/core/hash.h"
@@ -16,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class Writer {
  public:
@@ -72,6 +74,21 @@ template <class Ar>
 void visit(Ar& ar, Vec3& v) {
   ar.raw(v.data(), 3 * sizeof(double));
 }
+template <class Ar>
+void visit(Ar& ar, Transform& X) {
+  ar.raw(X.R.data(), 9 * sizeof(double));
+  visit(ar, X.p);
+}
+template <class Ar>
+void visit(Ar& ar, std::string& text) {
+  std::uint64_t size = text.size();
+  visit(ar, size);
+  if constexpr (Ar::kReads) {
+    if (size > ar.left()) return ar.fail();
+    text.resize(size);
+  }
+  ar.raw(text.data(), size);
+}
 template <class Ar, class Tag>
 void visit(Ar& ar, Id<Tag>& id) {
   visit(ar, id.index);
@@ -102,6 +119,30 @@ void visit(Ar& ar, world_detail::SpringSlot& s) {
   visit(ar, s.impulse);
   visit(ar, s.generation);
   visit(ar, s.used);
+}
+template <class Ar>
+void visit(Ar& ar, Attachment& a) {
+  Joint& j = a.joint;
+  visit(ar, a.id);
+  visit(ar, j.name);
+  visit(ar, j.kind);
+  visit(ar, j.parent);
+  visit(ar, j.child);
+  for (Transform* X : {&j.X_PF, &j.X_CM}) visit(ar, *X);
+  for (Vec3* v : {&j.axis, &j.second_axis}) visit(ar, *v);
+  visit(ar, j.pitch);
+  visit(ar, j.distance);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::CutJoint& c) {
+  visit(ar, c.joint);
+  visit(ar, c.X_WL);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::Breaking& b) {
+  visit(ar, b.joint);
+  visit(ar, b.force);
+  visit(ar, b.moment);
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::PendingForce& f) {
@@ -151,6 +192,10 @@ void visit(Ar& ar, std::vector<bool>& values) {
 
 template <class Ar>
 void visit(Ar& ar, Persistent& p) {
+  visit(ar, p.cuts);
+  visit(ar, p.attached);
+  visit(ar, p.attach_count);
+  visit(ar, p.breaking);
   visit(ar, p.state.time);
   visit(ar, p.state.q);
   visit(ar, p.state.v);
@@ -165,6 +210,7 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, p.friction_impulse);
   visit(ar, p.drive_impulse);
   visit(ar, p.loop_impulse);
+  visit(ar, p.loop_chord);
   visit(ar, p.contacts);
   visit(ar, p.trees);
   visit(ar, p.springs);
@@ -185,15 +231,40 @@ bool fits(const Persistent& p, const World::Impl& w) {
     if (v->size() != nv) return false;
   if (p.state.q.size() != w.state.q.size() || p.q_before.size() != w.state.q.size() ||
       p.drives.size() != nv || p.trees.size() != w.trees.size() ||
-      p.loop_impulse.size() != w.loop_impulse.size() ||
-      p.state.loop_closed.size() != w.state.loop_closed.size())
+      p.loop_impulse.size() != w.scene_loops + p.attached.size() ||
+      p.state.loop_closed.size() != p.loop_impulse.size() || p.loop_chord.size() != p.loop_impulse.size())
     return false;
+  for (const Attachment& a : p.attached) {
+    const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);
+    if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) ||
+        !find_flaws(a.joint).empty())
+      return false;
+  }
   for (const Contact& c : p.contacts) {
     if (c.collider_a < 0 || c.collider_b < 0 || static_cast<std::size_t>(c.collider_a) >= colliders ||
         static_cast<std::size_t>(c.collider_b) >= colliders)
       return false;
   }
   return true;
+}
+
+/// A world like `w` with other joints cut; none where they cannot be.
+std::unique_ptr<World::Impl> with_cuts(World::Impl& w, const std::vector<world_detail::CutJoint>& cuts) {
+  Mechanism mechanism = w.original ? *w.original : w.scene.mechanism;
+  std::vector<std::pair<LinkId, LinkId>> parted;
+  for (const world_detail::CutJoint& c : cuts) {
+    if (!mechanism.contains(c.joint)) return nullptr;
+    parted.emplace_back(mechanism.joint(c.joint).parent, mechanism.joint(c.joint).child);
+    if (!mechanism.cut(c.joint, c.X_WL).ok()) return nullptr;
+  }
+  std::vector<Diagnostic> flaws;
+  std::unique_ptr<World::Impl> out = w.with_mechanism(std::move(mechanism), flaws);
+  if (!out) return nullptr;
+  // what the present cuts have added comes last
+  out->scene.no_contact.resize(out->scene.no_contact.size() - w.cuts.size());
+  out->scene.no_contact.insert(out->scene.no_contact.end(), parted.begin(), parted.end());
+  out->exclude_no_contact();
+  return out;
 }
 
 Diagnostic refuse(std::string what, std::string remedy) {
@@ -240,11 +311,30 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
     return {refuse("it is of another scene", "load the scene that it was taken of")};
   Persistent read;
   visit(reader, read);
-  if (!reader.finished() || !fits(read, *impl_))
+  if (!reader.finished()) return {refuse("its contents do not fit the scene", "make it anew")};
+  std::unique_ptr<Impl> other;
+  if (read.cuts != impl_->cuts) other = with_cuts(*impl_, read.cuts);
+  if ((read.cuts != impl_->cuts && !other) || !fits(read, other ? *other : *impl_))
     return {refuse("its contents do not fit the scene", "make it anew")};
-  static_cast<Persistent&>(*impl_) = std::move(read);
-  impl_->after_restore();
+  if (other) {
+    other->hooks = std::move(impl_->hooks);
+    impl_ = std::move(other);
+  }
+  impl_->replace(std::move(read));
   return {};
+}
+
+void World::Impl::replace(Persistent&& read) {
+  const std::vector<Loop> old(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops),
+                              model.loops.end());
+  model.loops.resize(scene_loops);
+  for (const Loop& loop : old) set_pair_joined(loop.body_f, loop.body_m, false);
+  static_cast<Persistent&>(*this) = std::move(read);
+  for (const Attachment& a : attached) {
+    add_attached_loop(a);
+    set_pair_joined(model.loops.back().body_f, model.loops.back().body_m, true);
+  }
+  after_restore();
 }
 
 std::uint64_t World::hash() const {

@@ -210,12 +210,9 @@ bool pick_positions(const Task& t) {
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
     const double* error = t.w.rows.error.data() + block.row;
-    if (block.source == RowSource::kLoop) {
+    if (block.source == RowSource::kLoop) {  // not opened by the others' correction; loops.cc closes them
       s.picks.push_back({b, block.size, RowKind::kEquality});
-      for (int k = 0; k < block.size; ++k) {
-        s.errors.push_back(error[k] + t.h * s.u_free[row + k]);
-        needed = needed || std::abs(s.errors.back()) > 1e-12;
-      }
+      s.errors.insert(s.errors.end(), block.size, 0.0);
     } else if (block.source == RowSource::kContact || block.source == RowSource::kLimit) {
       const double gap = error[0] + t.h * s.u_free[row] + st.slop;
       needed = needed || gap < -0.5 * st.slop;

@@ -1,4 +1,6 @@
 // One step, as a table of contents.
+#include <utility>
+
 #include "world/impl.h"
 
 namespace karakuri {
@@ -24,16 +26,32 @@ void World::step(int count) {
   for (int i = 0; i < count; ++i) {
     impl_->events.clear();
     impl_->times = {};
-    const double h = impl_->settings.dt / impl_->settings.substeps;
-    for (int k = 0; k < impl_->settings.substeps; ++k) impl_->substep(*this, h);
+    const int substeps = impl_->settings.substeps;
+    const double h = impl_->settings.dt / substeps;
+    for (int k = 0; k < substeps; ++k) {
+      Stopwatch watch;
+      run_hooks();
+      watch.lap(impl_->times.hooks);
+      impl_->substep(h);
+      detach_broken();
+    }
   }
 }
 
-void World::Impl::substep(World& self, double h) {
+/// A hook may add another, or change the structure: `impl_` is not the same then, but its hooks are.
+void World::run_hooks() {
+  for (std::size_t i = 0; i < impl_->hooks.size(); ++i) {
+    if (impl_->hooks[i]) impl_->hooks[i](*this);
+  }
+}
+
+void World::detach_broken() {
+  for (const JointId joint : std::exchange(impl_->broken, {})) detach(joint);
+}
+
+void World::Impl::substep(double h) {
   Stopwatch watch;
-  run_hooks(self);
   h_now = h;
-  watch.lap(times.hooks);
   free_motion(h);
   quarantine_infinite_motion();
   watch.lap(times.dynamics);
@@ -47,16 +65,11 @@ void World::Impl::substep(World& self, double h) {
   watch.lap(times.solve);
   move_bodies(h);
   stop_fast_bodies(h);
+  settle_loops(h);
   watch.lap(times.integrate);
   finish(h);
   h_now = 0;
   watch.lap(times.finish);
-}
-
-void World::Impl::run_hooks(World& self) {
-  for (std::size_t i = 0; i < hooks.size(); ++i) {  // a hook may add another
-    if (hooks[i]) hooks[i](self);
-  }
 }
 
 }  // namespace karakuri

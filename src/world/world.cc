@@ -111,10 +111,12 @@ void World::Impl::refresh_past() const {
     add(colliders[c.collider_a].body, -1, c.point, c.force, c.moment);
   }
   past_rows.clear();
+  update_velocities(model, past_state, past);
+  update_bias_accelerations(model, past);
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
     const int first = past_rows.size();
     if (!state.loop_closed[i]) continue;
-    add_loop_rows(model, past, static_cast<int>(i), settings.stabilization, h_before, past_rows);
+    add_loop_rows(model, past, static_cast<int>(i), settings.stabilization, h_before, 0, past_rows);
     for (int r = first; r < past_rows.size(); ++r) {
       const ImpulseRow& row = past_rows.impulses[r];
       const double force = loop_impulse[i][r - first] / h_before;
@@ -327,19 +329,6 @@ bool World::set_kinematic(LinkId link, bool kinematic) {
   return true;
 }
 
-bool World::set_loop_closed(JointId joint, bool closed) {
-  Impl& w = *impl_;
-  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
-    if (w.model.loops[i].joint != joint) continue;
-    w.state.loop_closed[i] = closed;
-    w.loop_impulse[i] = {};
-    for (const int body : {w.model.loops[i].body_f, w.model.loops[i].body_m})
-      if (w.tree_of[body] >= 0) w.wake_tree(w.tree_of[body]);
-    return true;
-  }
-  return false;
-}
-
 int World::Impl::tree_of_link(LinkId link) const {
   const LinkEntry* entry = model.find(link);
   return entry ? tree_of[entry->body] : -1;
@@ -406,8 +395,13 @@ Energies World::energies() const {
 JointLoad World::load(JointId id) const {
   const Impl& w = *impl_;
   JointLoad out;
+  if (!(w.h_before > 0)) return out;
+  if (const int loop = w.find_loop(id); loop >= 0) {
+    if (w.state.loop_closed[loop]) out.wrench = w.loop_wrench(loop);
+    return out;
+  }
   const JointEntry* joint = w.model.find(id);
-  if (!joint || joint->body == 0 || !(w.h_before > 0)) return out;
+  if (!joint || joint->body == 0) return out;
   for (int k = 0; k < v_size(joint->kind); ++k) {
     const int dof = joint->first_v + k;
     out.drive[k] = w.drive_effort[dof];

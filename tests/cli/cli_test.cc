@@ -260,6 +260,12 @@ TEST_F(Cli, RunsInRealTimeUnlessHeadless) {
   EXPECT_EQ(s["steps"], 500);
 }
 
+TEST_F(Cli, InfoTellsTheMobilityOfLoops) {
+  // a plane four-bar in space: five rows, of which three say what the hinges say already
+  EXPECT_THAT(run("info four-bar").out,
+              HasSubstr("mobility 1: the loops take 2 of 3 dofs away (5 rows, of which 3 redundant)"));
+}
+
 TEST_F(Cli, RecordsHaveARowForEveryStepAndOneBefore) {
   EXPECT_EQ(run("run robot.xml --headless --time 0.1 --record a.csv").code, 0);
   const std::string all = read_all(folder_ / "a.csv");
@@ -285,10 +291,11 @@ TEST_F(Cli, AFullDiskEndsTheRunWith1) {
 }
 
 TEST_F(Cli, CtrlCEndsItWithTheSummary) {
-  // timeout(1) sends the signal and tells the program's own exit code with --preserve-status
+  // timeout(1) sends the signal, once with --foreground (the second one ends the program at once), and tells
+  // the program's own exit code with --preserve-status
   const std::string command =
       "cd '" + folder_.string() +
-      "' && timeout --preserve-status -s INT 1 '" KARAKURI_PROGRAM
+      "' && timeout --foreground --preserve-status -s INT 3 '" KARAKURI_PROGRAM
       "' run robot.xml --time 1000 --record a.csv >stdout.txt 2>stderr.txt </dev/null";
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -307,7 +314,8 @@ TEST_F(Cli, OnATerminalThereIsAProgressBar) {
     EXPECT_EQ(std::system(command.c_str()), 0);
     return read_all(folder_ / "typescript.txt");
   };
-  EXPECT_THAT(shown("--headless --time 60"), AllOf(HasSubstr("steps/s"), HasSubstr("left"), HasSubstr("[#")));
+  EXPECT_THAT(shown("--headless --time 60"),
+              AllOf(HasSubstr("steps/s"), HasSubstr("left"), HasSubstr(" of 60 s")));
   EXPECT_THAT(shown("--time 1"), AllOf(HasSubstr("real time"), HasSubstr("contacts"), HasSubstr("residual"),
                                        HasSubstr("energy")));
 }

@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <fstream>
 #include <numbers>
 
 #include <fmt/format.h>
 
 #include "io/corpus.h"
+#include "io/stopwatch.h"
 #include "karakuri/spatial/rotation.h"
 
 namespace karakuri::test {
@@ -33,20 +33,6 @@ World world_of(const LoadedScene& scene) {
   EXPECT_TRUE(world.ok()) << to_string(world.errors());
   return std::move(*world);
 }
-
-/// Seconds of this process, which neighbours do not lengthen.
-class Stopwatch {
- public:
-  double seconds() const { return static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC; }
-
- private:
-  std::clock_t start_ = std::clock();
-};
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr double kSecond = 6;  // with sanitizers
-#else
-constexpr double kSecond = 1;
-#endif
 
 // ---- meaning
 

@@ -53,7 +53,10 @@ TEST(SceneSchema, BundledScenesAreValidToOthersToo) {
     GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
   }
   const std::string script =
-      "import glob, json, sys, yaml, jsonschema\n"
+      "import glob, json, re, sys, yaml, jsonschema\n"
+      "# YAML 1.2 has 1e6 for a number, PyYAML's 1.1 for a text\n"
+      "yaml.SafeLoader.add_implicit_resolver('tag:yaml.org,2002:float',\n"
+      "    re.compile(r'^[-+]?(\\.[0-9]+|[0-9]+(\\.[0-9]*)?)([eE][-+]?[0-9]+)?$'), list('-+0123456789.'))\n"
       "root = sys.argv[1]\n"
       "schema = json.load(open(root + '/schema/scene.schema.json'))\n"
       "validator = jsonschema.Draft202012Validator(schema)\n"

@@ -102,6 +102,8 @@ Transform joint_pose(const Joint& joint, const double* q) {
   };
   const auto quat = [](const double* w) { return Quat(w[0], w[1], w[2], w[3]).toRotationMatrix(); };
   switch (joint.kind) {
+    case JointKind::kPointOnLine:  // carry no link
+    case JointKind::kDistance:
     case JointKind::kFixed: return {};
     case JointKind::kRevolute: return Transform::rotation(turn(a, q[0]));
     case JointKind::kPrismatic: return Transform::translation(q[0] * a);

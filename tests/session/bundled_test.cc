@@ -165,7 +165,7 @@ TEST(BundledScenes, TheGreatPyramidStandsSlow) {
   EXPECT_LT((pose(session, "box_43_0").p - top).norm(), 1e-3);
 }
 
-TEST(BundledScenes, TheWaveRunsThroughAllDominoes) {
+TEST(BundledScenes, TheWaveRunsThroughAllDominoesSlow) {
   Session session = make_session(bundled("domino"));
   run_until(session, 0.5);
   EXPECT_NEAR(pose(session, "domino_20").p.z(), 0.5, 1e-6) << "they stand at first";
@@ -216,6 +216,38 @@ TEST(BundledScenes, TheArmGoesWhereItIsTold) {
   run_until(session, 4.4);
   EXPECT_NEAR(q(session, "yaw"), -0.8, 1e-3);
   EXPECT_NEAR(q(session, "tool_roll"), 1.5, 1e-3);
+}
+
+TEST(BundledScenes, TheGripTakesTheBoxAndLetsItGo) {
+  Session session = make_session(bundled("grip"));
+  const auto height = [&] { return pose(session, "box").p.z(); };
+  const auto until = [&](double time) {
+    while (session.world().time() < time - 1e-9) session.step();
+  };
+  until(0.9);
+  EXPECT_NEAR(height(), 0.1, 1e-3);
+  until(2.9);
+  EXPECT_NEAR(height(), 0.7, 0.01) << "it hangs where the gripper is";
+  until(4);
+  EXPECT_NEAR(height(), 0.1, 1e-3) << "it fell";
+  EXPECT_TRUE(session.problems().empty());
+  ASSERT_TRUE(session.reset("").empty());
+  until(2.9);
+  EXPECT_NEAR(height(), 0.7, 0.01) << "and again";
+  EXPECT_TRUE(session.problems().empty());
+}
+
+TEST(BundledScenes, TheChainBreaksAtItsWeakestJointAndNotBefore) {
+  Session session = make_session(bundled("breaking-chain"));
+  const auto until = [&](double time) {
+    while (session.world().time() < time - 1e-9) session.step();
+  };
+  // the joint carries 0.2 + 0.2 + 2 kg and the pull: 23.5 + 50 N, then 23.5 + 90 N
+  until(1.9);
+  EXPECT_GT(pose(session, "weight").p.z(), -0.9);
+  until(3);
+  EXPECT_LT(pose(session, "weight").p.z(), -1.5) << "what broke off fell";
+  EXPECT_GT(pose(session, "link2").p.z(), -0.3) << "the rest hangs on";
 }
 
 }  // namespace

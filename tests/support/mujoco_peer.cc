@@ -122,6 +122,8 @@ class Writer {
         return line("slide", 0, A.col(0)) + line("slide", 1, A.col(1)) + line("hinge", 2, axis);
       case JointKind::kSpherical: return line("ball", 0, axis);
       case JointKind::kFree: break;
+      case JointKind::kPointOnLine:  // carry no link
+      case JointKind::kDistance:
       case JointKind::kScrew: break;  // refused before
     }
     if (is_one_free_joint(m_, joint)) return fmt::format("<freejoint name=\"{}\"/>\n", joint_name(id, 0));

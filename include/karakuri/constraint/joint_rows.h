@@ -25,11 +25,14 @@ void add_friction_row(const Model& model, const Workspace& ws, int dof, double h
 void add_drive_row(const Model& model, const Workspace& ws, int dof, double displacement, double stiffness,
                    double damping, double v_target, double limit, double h, Rows& rows);
 
-/// A loop that is closed: as many rows as its joint takes away freedoms.
+/// A loop that is closed: as many rows as its joint takes away freedoms (dynamics/loop_rows.h). Under
+/// Stabilization::kPosition the step moves along the chord of the bent path that the loop leaves,
+///   J v' = -h (dJ/dt) v / 2,
+/// so that it ends on the path, with the speed it began with, up to h^3.
+/// @param chord  The share of that to take, 0 to 1.
+/// @pre ws has velocities and bias accelerations
 void add_loop_rows(const Model& model, const Workspace& ws, int loop,
-                   const StabilizationSettings& stabilization, double h, Rows& rows);
-/// How many rows a joint of this kind closes a loop with.
-int loop_row_count(JointKind kind);
+                   const StabilizationSettings& stabilization, double h, double chord, Rows& rows);
 
 /// A spring and a damper between a point of a body and a point of the world.
 void add_spring_rows(const Workspace& ws, int spring, int body, const Vec3& point_W, const Vec3& target_W,

@@ -14,6 +14,9 @@
 //   spherical     quaternion (w, x, y, z)    angular velocity         turn
 //   free          position, quaternion       velocity, angular        anything
 //
+// Two more have no coordinates of their own and only close loops: point-on-line keeps the origin of M on F's
+// axis, distance keeps it at a distance from the origin of F.
+//
 // Every column of the joint's Jacobian is constant in F but for the second axis of the universal joint.
 #pragma once
 
@@ -38,8 +41,10 @@ enum class JointKind : std::uint8_t {
   kPlanar,
   kSpherical,
   kFree,
+  kPointOnLine,  // these two only close loops
+  kDistance,
 };
-inline constexpr int kJointKindCount = 9;
+inline constexpr int kJointKindCount = 9;  // kinds that carry a link; those beyond only close loops
 inline constexpr int kMaxJointDofs = 6;
 
 /// How one degree of freedom moves: along its axis, about it, or both.
@@ -55,6 +60,8 @@ DofKind dof_kind(JointKind kind, int dof);
 /// Whether orientation is a quaternion, at the end of q, with its three rates at the end of v.
 bool has_quaternion(JointKind kind);
 bool needs_axis(JointKind kind);
+/// Whether a joint of this kind cannot carry a link.
+inline bool only_closes_loops(JointKind kind) { return static_cast<int>(kind) >= kJointKindCount; }
 
 /// One degree of freedom. Units: rad for rotations, m for translations, N m or N for efforts.
 struct DofProperties {
@@ -82,6 +89,7 @@ struct Joint {
   Vec3 axis = Vec3::UnitZ();                        // in F
   Vec3 second_axis = Vec3::UnitX();                 // universal only, in F at q = 0
   double pitch = 0;                                 // screw only [m/rad]
+  double distance = 0;                              // distance only [m]
   std::array<DofProperties, kMaxJointDofs> dofs{};  // the first v_size(kind) count
 };
 

@@ -61,6 +61,10 @@ class Mechanism {
   /// Closes a loop: `joint.child` names the real link; the joint is hung on `joint.parent` with a new virtual
   /// link. Any two links may be joined, also of different trees, in any number.
   Result<JointId> add_loop(Joint joint);
+  /// Parts a link from its parent, with all that hangs on it: it hangs on the world by a free joint from then
+  /// on, neutral at X_WL, that takes over the name. Loops stay. Refused where the joint closes a loop or is
+  /// free already. The id of the old joint is dead, that of the new one is returned.
+  Result<JointId> cut(JointId joint, const Transform& X_WL);
   /// A link with a free joint to the world, at X_WL. The joint gets the link's name; its frame M lies in the
   /// centre of mass, so that free flight is integrated exactly along a straight line or parabola.
   LinkId add_free_link(std::string name, const Inertia& inertia, const Transform& X_WL);
@@ -87,6 +91,7 @@ class Mechanism {
 
  private:
   void hang(LinkId child, LinkId parent, JointId joint);
+  void unhang(LinkId child);
 
   SlotMap<LinkTag, Link> links_;
   SlotMap<JointTag, Joint> joints_;
@@ -97,5 +102,7 @@ class Mechanism {
 /// All that is wrong with the values and names in `mechanism`; empty when it can be compiled. Each finding
 /// names the link or joint and the remedy.
 std::vector<Diagnostic> find_flaws(const Mechanism& mechanism);
+/// Of one joint's own values.
+std::vector<Diagnostic> find_flaws(const Joint& joint);
 
 }  // namespace karakuri

@@ -89,6 +89,7 @@ struct Loop {
   Vec3 axis = Vec3::UnitZ();         // unit, in F
   Vec3 second_axis = Vec3::UnitX();  // universal only: unit, in M
   double pitch = 0;                  // screw only [m/rad]
+  double distance = 0;               // distance only [m]
 };
 
 struct Model {

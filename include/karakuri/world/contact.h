@@ -44,13 +44,15 @@ enum class EventKind : std::uint8_t {
   kSleep,     // a link with all that it touches
   kWake,
   kQuarantine,  // a link's state became non-finite; it is frozen
+  kBreak,       // a joint was overloaded and is no more
 };
 
 struct Event {
   EventKind kind = EventKind::kContactBegin;
   double time = 0;
-  LinkId link_a, link_b;  // contact: both; sleep, wake, quarantine: the root of the tree
-  JointId joint;          // limit
+  LinkId link_a,
+      link_b;     // contact: both; break: that were joined; sleep, wake, quarantine: the root of the tree
+  JointId joint;  // limit, break
 };
 
 /// What a joint carries, mean over the step.

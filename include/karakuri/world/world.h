@@ -42,6 +42,12 @@ struct PointSpring {
 };
 using SpringId = Id<struct SpringTag>;
 
+/// A joint that was made while the world ran.
+struct Attachment {
+  JointId id;
+  Joint joint;  // frame F on `parent`, frame M on `child`
+};
+
 /// A shape of the scene, as the world keeps it.
 struct ColliderInfo {
   LinkId link;
@@ -118,8 +124,26 @@ class World {
   void remove_spring(SpringId id);
   /// The whole tree of the link moves as its velocities say, whatever pushes it.
   bool set_kinematic(LinkId link, bool kinematic);
-  /// Loops can be opened and closed again.
+  /// Loops can be opened and closed again. Closing is a plastic impact, as attach() is.
   bool set_loop_closed(JointId joint, bool closed);
+
+  // ---- changing its structure, also from hooks (docs/loops.md)
+  /// Joins two links from now on, by a joint of any kind: frame F is fixed to joint.parent, frame M to
+  /// joint.child. Any two links can be joined. Their velocities change as in a plastic impact, with all
+  /// closed loops and contacts respected: energy of motion is lost or kept, never gained. Frames that are
+  /// apart are brought together at stabilization.max_speed. Joined links no longer touch. What the joint's
+  /// dofs say is not used.
+  Result<JointId> attach(Joint joint);
+  Result<JointId> attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint);
+  /// With both frames at X_WJ in the world now.
+  Result<JointId> attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint);
+  /// Parts two links. Velocities stay as they are. Of a joint that closes a loop, only the loop is opened; a
+  /// joint of a tree is cut, and what hung on it gets a free joint of the same name: positions in state() and
+  /// colliders() are numbered anew then. Empty when done, else what is wrong, and nothing has changed.
+  std::vector<Diagnostic> detach(JointId joint);
+  std::span<const Attachment> attachments() const;
+  /// The joint breaks when it carries more than this, at the end of a step: an event, then detach().
+  bool set_breaking(JointId joint, double force, double moment = DofProperties::kNone);
   void wake(LinkId link);
   bool awake(LinkId link) const;
   bool quarantined(LinkId link) const;
@@ -169,6 +193,9 @@ class World {
 
  private:
   explicit World(std::unique_ptr<Impl> impl);
+  void run_hooks();
+  std::vector<Diagnostic> cut(JointId joint);
+  void detach_broken();
   std::unique_ptr<Impl> impl_;
 };
 

@@ -38,6 +38,11 @@ std::filesystem::path Assets::fresh(const std::string& stem, const std::string& 
 
 std::string Assets::keep(const void* what, const std::string& stem, const std::string& ending,
                          std::string content) {
+  for (const SavedScene::Asset& file : files_) {  // the same shape, as a thing of its own
+    if (file.file.extension() == ending && file.content == content) {
+      return known_[what] = file.file.generic_string();
+    }
+  }
   const std::filesystem::path file = fresh(stem, ending);
   files_.push_back({file, std::move(content)});
   return known_[what] = file.generic_string();

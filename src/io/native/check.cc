@@ -73,6 +73,7 @@ class Checker {
   }
 
   void unknown(const YamlNode& at, const std::vector<const Key*>& keys, const std::string& thing) {
+    if (file_.report.full()) return;  // the search for near names takes its time
     std::vector<std::string> names;
     for (const Key* key : keys) names.emplace_back(key->name);
     file_.error(at, fmt::format("unknown key {} in {}", in_quotes(at.text), thing),

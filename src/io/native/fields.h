@@ -35,6 +35,7 @@ inline constexpr std::array kDofFields = {
 inline constexpr std::array kSettingNumbers = {
     Field<WorldSettings>{"dt", &WorldSettings::dt},
     Field<WorldSettings>{"tolerance", &WorldSettings::tolerance},
+    Field<WorldSettings>{"acceptable", &WorldSettings::acceptable},
     Field<WorldSettings>{"contact_margin", &WorldSettings::contact_margin},
     Field<WorldSettings>{"restitution_threshold", &WorldSettings::restitution_threshold},
 };
@@ -105,6 +106,16 @@ inline constexpr std::array kForceVectors = {
     Field<ForceAction, Vec3>{"force", &ForceAction::force},
     Field<ForceAction, Vec3>{"moment", &ForceAction::moment},
 };
+
+// A member that is added to one of these structs needs a row here and in the table of keys.
+static_assert(sizeof(Surface) == kSurfaceFields.size() * sizeof(double));
+static_assert(sizeof(DofProperties) == (kDofFields.size() + 2) * sizeof(double));  // lower, upper
+static_assert(sizeof(StabilizationSettings) == (kStabilizationFields.size() + 1) * sizeof(double));  // kind
+static_assert(sizeof(PenaltySettings) == kPenaltyFields.size() * sizeof(double));
+static_assert(sizeof(SleepSettings) == (kSleepFields.size() + 1) * sizeof(double));  // enabled
+static_assert(sizeof(WorldSettings) - sizeof(StabilizationSettings) - sizeof(PenaltySettings) -
+                  sizeof(SleepSettings) ==
+              (kSettingNumbers.size() + 5) * sizeof(double));  // integers, flags and words, packed
 
 /// In the order of SensorKind, as words of the table.
 inline constexpr std::array<std::string_view, 24> kSensorWords = {"joint-position",

@@ -78,6 +78,9 @@ constexpr Key kSettingsKeys[] = {
     Key{"solver", kWord, "default", "Method for contact forces."}.one_of(
         "default block newton pgs pgs-isotropic springhead dantzig lemke"),
     Key{"tolerance", kNumber, "5e-10", "Of the velocities along constraints."}.in("m/s").above(0),
+    Key{"acceptable", kNumber, "1e-6", "What contacts that contradict each other may leave of the same."}
+        .in("m/s")
+        .from(0),
     Key{"max_sweeps", kInteger, "100", "Of Gauss-Seidel methods."}.from(0),
     Key{"max_newton", kInteger, "10", "Linear solves of the Newton method."}.from(0),
     Key{"max_newton_rows", kInteger, "1500", "Above so many rows the Newton method is not tried."}.from(0),
@@ -201,7 +204,7 @@ constexpr Key kDofKeys[] = {
 };
 
 constexpr Key kJointFrameKeys[] = {
-    Key{"kind", kWord, "revolute", "What it allows."}.one_of(
+    Key{"kind", kWord, "revolute", "What it allows. Of `attach`: fixed where nothing is said."}.one_of(
         "fixed revolute prismatic cylindrical screw universal planar spherical free"),
     Key{"axis", kNumbers, "[0, 0, 1]", "In the joint's frame; of any length."}.many(3),
     Key{"second_axis", kNumbers, "[1, 0, 0]", "Of a universal joint."}.many(3),

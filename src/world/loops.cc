@@ -1,0 +1,382 @@
+// The stages of loop_stage.h.
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/dynamics/aba.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
+#include "karakuri/model/configuration.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::LoopStage;
+using Member = LoopStage::Member;
+
+namespace {
+
+// Position errors are brought below this [m or rad]: well within 1e-9, well above rounding at ten metres.
+constexpr double kClosed = 1e-11;
+constexpr int kMostNewton = 8;
+// Share of the kinetic energy that the chord may borrow for a step.
+constexpr double kBorrowed = 0.01;
+
+Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
+  return {v.data(), static_cast<Eigen::Index>(v.size())};
+}
+
+/// Whether a tree's state is finite: what is not must not reach others through their common matrix.
+bool is_finite(const World::Impl& w, const State& at, int body, LoopStage& s) {
+  const int t = w.tree_of[body];
+  if (t < 0) return true;
+  if (s.counted[t] == 0) {
+    const Tree& tree = w.model.trees[t];
+    const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    double sum = 0;
+    for (int i = first.first_q; i < last.first_q + q_size(last.kind); ++i) sum += std::abs(at.q[i]);
+    for (int i = first.first_v; i < last.first_v + last.dofs; ++i) sum += std::abs(at.v[i]);
+    s.counted[t] = std::isfinite(sum) ? 1 : 2;
+  }
+  return s.counted[t] == 1;
+}
+
+/// Which loops are held: closed, and with a body that answers.
+void list_members(const World::Impl& w, const State& at, LoopStage& s, int root = -1) {
+  s.members.clear();
+  s.counted.assign(w.model.trees.size(), 0);
+  int row = 0;
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
+    const Loop& loop = w.model.loops[i];
+    if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
+    if (root >= 0 && !w.is_of_island(loop, root)) continue;
+    if (!is_finite(w, at, loop.body_f, s) || !is_finite(w, at, loop.body_m, s)) continue;
+    const int count = loop_row_count(loop.kind);
+    if (count == 0) continue;
+    s.members.push_back({static_cast<std::int32_t>(i), row, count, {}});
+    row += count;
+  }
+  s.rows.resize(row);
+  s.seen.resize(row);
+  s.error.resize(row);
+  s.right.resize(row);
+  s.x.resize(row);
+  s.change.resize(w.model.nv);
+}
+
+/// Rows and errors at the poses of w.ws. @return The largest error.
+double look(const World::Impl& w, LoopStage& s) {
+  double most = 0;
+  for (const Member& m : s.members) {
+    const LoopRows rows = loop_rows(w.model.loops[m.loop], w.ws);
+    for (int k = 0; k < m.count; ++k) {
+      ImpulseRow& row = s.rows[m.first_row + k] = s.seen[m.first_row + k] = rows.row[k];
+      if (!w.responds(row.body)) row.body = 0;
+      if (!w.responds(row.other)) row.other = 0;
+      s.error[m.first_row + k] = rows.error[k];
+      most = std::max(most, std::abs(rows.error[k]));
+    }
+  }
+  return most;
+}
+
+/// Copies y of all sides out of the buffers, one after the other.
+void copy_vectors(const ResponseBuffers& b, LoopStage& s) {
+  s.side_of.assign(2 * s.rows.size(), -1);
+  for (std::size_t i = 0; i < b.sides.size(); ++i) {
+    const auto& side = b.sides[i];
+    s.side_of[2 * side.row + (side.sign > 0 ? 0 : 1)] = static_cast<std::int32_t>(i);
+  }
+  s.vectors.clear();
+  for (Member& m : s.members) {
+    for (int e = 0; e < 2; ++e) {
+      LoopStage::Side& to = m.side[e] = {};
+      const int first = s.side_of[2 * m.first_row + e];
+      if (first < 0) continue;
+      const ResponseBuffers::Group& g = b.groups[b.sides[first].group];
+      to = {g.body, g.length, static_cast<std::int64_t>(s.vectors.size())};
+      s.vectors.resize(s.vectors.size() + 2 * static_cast<std::size_t>(m.count) * g.length);
+      double* y = s.vectors.data() + to.y;
+      double* z = y + static_cast<std::ptrdiff_t>(m.count) * g.length;
+      for (int k = 0; k < m.count; ++k) {
+        const int in_group = s.side_of[2 * (m.first_row + k) + e] - g.first_side;
+        const Packed4* from = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
+        for (int d = 0; d < g.length; ++d) {
+          y[k * g.length + d] = from[d].lane[in_group % 4];
+          z[k * g.length + d] = y[k * g.length + d] * b.weights[g.weight + d];
+        }
+      }
+    }
+  }
+}
+
+/// How many dofs the paths of two bodies share.
+int common_length(const Model& model, int a, int b) {
+  const auto last = [&](int body) { return model.bodies[body].first_v + model.bodies[body].dofs - 1; };
+  int x = last(a), y = last(b);
+  while (x != y) {
+    if (x < 0 || y < 0) return 0;
+    const int dx = model.dofs[x].depth, dy = model.dofs[y].depth;
+    if (dx >= dy) x = model.dofs[x].parent;
+    if (dy >= dx) y = model.dofs[y].parent;
+  }
+  return x < 0 ? 0 : model.dofs[x].depth + 1;
+}
+
+/// Adds the products of the rows of two members through one side of each.
+void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const Member& j,
+                  const LoopStage::Side& b, int n) {
+  const double* y = s.vectors.data() + a.y;
+  const double* z = s.vectors.data() + b.y + static_cast<std::ptrdiff_t>(j.count) * b.length;
+  for (int k = 0; k < i.count; ++k) {
+    for (int l = 0; l < j.count; ++l) {
+      const int row = i.first_row + k, column = j.first_row + l;
+      if (column > row) break;
+      double sum = 0;
+      for (int d = 0; d < n; ++d) sum += y[k * a.length + d] * z[l * b.length + d];
+      s.matrix.at(row, column) += sum;
+      if (row == column && &a == &b) s.x[row] += sum;
+    }
+  }
+}
+
+/// A dense, and of its diagonal what both sides gave before they cancelled: how most mechanisms are done.
+void fill_dense(World::Impl& w, LoopStage& s) {
+  world_detail::Slot& slot = w.slots[0];
+  const int n = s.size();
+  slot.problem.dense.resize(static_cast<std::size_t>(n) * n);
+  const Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> A(slot.problem.dense.data(), n, n,
+                                                               Eigen::OuterStride<>(n));
+  response(w.model, s.rows, w.ws, slot.response, A);
+  for (int i = 0; i < n; ++i)
+    for (int j = s.first[i]; j <= i; ++j) s.matrix.at(i, j) = A(j, i);
+  const ResponseBuffers& b = slot.response;
+  for (std::size_t k = 0; k < b.sides.size(); ++k) {
+    const ResponseBuffers::Group& g = b.groups[b.sides[k].group];
+    const int in_group = static_cast<int>(k) - g.first_side;
+    const Packed4* y = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
+    for (int d = 0; d < g.length; ++d)
+      s.x[b.sides[k].row] += b.weights[g.weight + d] * y[d].lane[in_group % 4] * y[d].lane[in_group % 4];
+  }
+}
+
+void fill_envelope(const World::Impl& w, LoopStage& s) {
+  s.first_of_tree.assign(w.model.trees.size(), -1);
+  s.first.resize(s.rows.size());
+  for (const Member& m : s.members) {
+    int first = m.first_row;
+    for (const int body : {s.rows[m.first_row].body, s.rows[m.first_row].other}) {
+      if (body == 0) continue;
+      int& of_tree = s.first_of_tree[w.tree_of[body]];
+      if (of_tree < 0) of_tree = m.first_row;
+      first = std::min(first, of_tree);
+    }
+    std::fill_n(s.first.begin() + m.first_row, m.count, first);
+  }
+  s.matrix.reset(s.first);
+}
+
+/// A block by block, where loops share a tree.
+void fill_sparse(World::Impl& w, LoopStage& s) {
+  ResponseBuffers& buffers = w.slots[0].response;
+  response_vectors(w.model, s.rows, w.ws, buffers);
+  copy_vectors(buffers, s);
+  for (std::size_t i = 0; i < s.members.size(); ++i) {
+    const Member& m = s.members[i];
+    for (std::size_t j = i + 1; j-- > 0;) {
+      const Member& o = s.members[j];
+      if (o.first_row < s.first[m.first_row]) break;
+      for (const LoopStage::Side& a : m.side) {
+        for (const LoopStage::Side& b : o.side) {
+          if (a.body == 0 || b.body == 0 || w.tree_of[a.body] != w.tree_of[b.body]) continue;
+          if (const int n = common_length(w.model, a.body, b.body); n > 0) add_products(s, m, a, o, b, n);
+        }
+      }
+    }
+  }
+}
+
+/// A of the rows, factored.  @pre w.ws has the articulated factor of these poses
+void factor(World::Impl& w, LoopStage& s) {
+  constexpr int kDenseRows = 400;
+  fill_envelope(w, s);
+  std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
+  if (s.size() <= kDenseRows)
+    fill_dense(w, s);
+  else
+    fill_sparse(w, s);
+  // Rows that both sides feel but that part nothing are zero but for rounding: scaled up, that would be
+  // noise.
+  for (int i = 0; i < s.size(); ++i)
+    if (s.matrix.at(i, i) < 1e-12 * s.x[i]) s.matrix.at(i, i) = 0;
+  s.matrix.factor();
+  s.is_factored = true;
+}
+
+/// x <- x - M^-1 J^T A^+ right
+void take_back(World::Impl& w, LoopStage& s, VecOut x) {
+  s.matrix.solve(s.right, s.x);
+  for (double& impulse : s.x) impulse = -impulse;
+  apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, x);
+}
+
+int root_of(const World::Impl& w, const Member& m) {
+  const Loop& loop = w.model.loops[m.loop];
+  return w.root_of(w.tree_of[w.responds(loop.body_f) ? loop.body_f : loop.body_m]);
+}
+
+double kinetic_energy_of(const World::Impl& w, int body) {
+  const Body& b = w.model.bodies[body];
+  const Mat3 R = w.ws.pose[body].R;
+  const Vec3 v = w.ws.velocity[body].v, turn = w.ws.velocity[body].w, local = R.transpose() * turn;
+  const double* I = b.inertia;
+  Mat3 inertia;
+  inertia << I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2];
+  return 0.5 * b.mass * v.squaredNorm() + v.dot(turn.cross(R * Vec3(b.mass_com))) +
+         0.5 * local.dot(inertia * local);
+}
+
+/// K and m of (4).  @pre w.ws has velocities
+void measure(const World::Impl& w, LoopStage& s) {
+  const std::size_t trees = w.model.trees.size();
+  s.kinetic.assign(trees, 0.0);
+  s.mass.assign(trees, 0.0);
+  s.counted.assign(trees, 0);
+  for (const Member& m : s.members) {
+    for (const int body : {w.model.loops[m.loop].body_f, w.model.loops[m.loop].body_m}) {
+      if (!w.responds(body) || s.counted[w.tree_of[body]]) continue;
+      const int tree = w.tree_of[body], root = w.root_of(tree);
+      s.counted[tree] = 1;
+      for (int i = w.model.trees[tree].first; i < w.model.trees[tree].last; ++i) {
+        s.kinetic[root] += kinetic_energy_of(w, i);
+        s.mass[root] += w.model.bodies[i].mass;
+      }
+    }
+  }
+}
+
+/// |M^-1 J^T x|^2 by root, where x solves for `right`, which is overwritten.
+void ask(const World::Impl& w, LoopStage& s) {
+  s.asked.assign(w.model.trees.size(), 0.0);
+  s.error.swap(s.right);
+  s.right = s.error;
+  s.matrix.solve(s.right, s.x);
+  for (const Member& m : s.members) {
+    double& sum = s.asked[root_of(w, m)];
+    for (int k = m.first_row; k < m.first_row + m.count; ++k) sum += s.x[k] * s.error[k];
+  }
+}
+
+/// q <- q (+) the part of (1) that (4) allows. @return Whether that was all.
+bool correct(World::Impl& w, State& at, double h, LoopStage& s) {
+  update_velocities(w.model, at, w.ws);
+  measure(w, s);
+  s.right = s.error;
+  ask(w, s);
+  bool all = true;
+  for (const Member& m : s.members) {
+    const int root = root_of(w, m);
+    const double speed = w.settings.stabilization.max_speed;
+    const double most = h * h * (2 * s.kinetic[root] + s.mass[root] * speed * speed);
+    const double share = s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
+    all = all && share == 1;
+    for (int k = m.first_row; k < m.first_row + m.count; ++k) s.x[k] *= -share;
+  }
+  std::fill(s.change.begin(), s.change.end(), 0.0);
+  apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, as_vector(s.change));
+  integrate(w.model, at.q_view(), as_vector(s.change), 1);  // (1)
+  return all;
+}
+
+/// What part of the chord the next step may take, by (4).  @pre factored at the present poses, with
+/// velocities
+void limit_chords(World::Impl& w, double h, LoopStage& s) {
+  measure(w, s);
+  update_bias_accelerations(w.model, w.ws);
+  for (const Member& m : s.members) {
+    const Loop& loop = w.model.loops[m.loop];
+    const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
+    for (int k = 0; k < m.count; ++k) s.right[m.first_row + k] = 0.5 * h * bias[k];
+  }
+  ask(w, s);
+  for (const Member& m : s.members) {
+    const int root = root_of(w, m);
+    const double most = 2 * kBorrowed * s.kinetic[root];
+    w.loop_chord[m.loop] = s.asked[root] > most ? std::sqrt(most / s.asked[root]) : 1;
+  }
+}
+
+}  // namespace
+
+void World::Impl::close_loops(State& at, double h) {
+  LoopStage& s = loop_stage;
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  list_members(*this, at, s);
+  if (s.members.empty()) return;
+  for (int round = 0; round < kMostNewton; ++round) {
+    update_poses(model, at, ws);
+    const double most = look(*this, s);
+    if (!(most > kClosed) || !std::isfinite(most)) return;
+    if (round == 0 || most > 1e-6) {
+      articulated_factor(model, ws);
+      factor(*this, s);
+    }
+    if (!correct(*this, at, h, s)) return;  // the rest in steps to come
+  }
+}
+
+void World::Impl::project_on_loops(State& at, int root) {
+  LoopStage& s = loop_stage;
+  const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
+  if (model.loops.empty() || !wanted) return;
+  list_members(*this, at, s, root);
+  if (s.members.empty()) return;
+  update_poses(model, at, ws);
+  look(*this, s);
+  articulated_factor(model, ws);
+  if (root >= 0 || !s.is_factored || s.matrix.size() != s.size()) factor(*this, s);
+  // with the factor of a pose nearby the first round leaves what the second takes
+  constexpr int kMostRounds = 4;
+  double before = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    update_velocities(model, at, ws);
+    row_velocities(s.seen, ws, as_vector(s.right));
+    const double left = as_vector(s.right).cwiseAbs().maxCoeff();
+    if (round == 0) before = left;
+    if (left <= (round > 0 ? 1e-13 * before : 0)) break;
+    if (round > 0 && left > 1e-6 * before) factor(*this, s);  // not so near after all
+    take_back(*this, s, at.v_view());                         // (2)
+  }
+  s.is_factored = false;
+}
+
+void World::Impl::settle_loops(double h) {
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  close_loops(state, h);
+  project_on_loops(state);
+  if (loop_stage.members.empty()) return;
+  update_velocities(model, state, ws);
+  limit_chords(*this, h, loop_stage);
+}
+
+void World::Impl::hold_loops(std::vector<double>& a) {
+  LoopStage& s = loop_stage;
+  if (model.loops.empty() || settings.stabilization.kind != Stabilization::kPosition) return;
+  list_members(*this, stage, s);
+  if (s.members.empty()) return;
+  for (int i = 0; has_unresponsive && i < model.nv; ++i)
+    if (!responds(model.dofs[i].body)) a[i] = 0;
+  look(*this, s);
+  factor(*this, s);
+  for (int round = 0; round < 2; ++round) {
+    update_accelerations(model, as_vector(a), ws);
+    for (const Member& m : s.members) {
+      const Loop& loop = model.loops[m.loop];
+      const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
+      std::copy_n(rate.begin(), m.count, s.right.begin() + m.first_row);
+    }
+    take_back(*this, s, as_vector(a));  // (3)
+  }
+  s.is_factored = false;
+}
+
+}  // namespace karakuri

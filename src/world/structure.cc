@@ -1,0 +1,359 @@
+// Joining and parting while the world runs.
+//
+// A joint that is made is always one more loop (Nakamura & Yamane's pseudo-closed chain): nothing is turned
+// round or compiled, and what it cuts off again costs nothing. A joint of a tree that is cut takes another
+// tree of bodies: the model is compiled anew, and all that is kept between steps moves over by the ids of
+// joints, links and colliders.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "karakuri/constraint/joint_rows.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::Breaking;
+
+namespace {
+
+Diagnostic refused(const std::string& name, std::string what, std::string remedy) {
+  return {Severity::kError, fmt::format("joint '{}'", name), std::move(what), std::move(remedy)};
+}
+
+/// Ids of joints that are made while running lie beyond those of the scene and are never used twice.
+JointId attached_id(const Model& model, std::uint64_t count) {
+  constexpr std::uint64_t kSlots = 1u << 24;
+  const std::size_t base = model.joint_at.size();  // cuts use the slot of the joint that they cut
+  return {static_cast<std::uint32_t>(base + count % kSlots), static_cast<std::uint32_t>(1 + count / kSlots)};
+}
+
+std::vector<Diagnostic> flaws_of(const Model& model, const Joint& joint) {
+  std::vector<Diagnostic> flaws;
+  for (const LinkId link : {joint.parent, joint.child})
+    if (!model.find(link))
+      flaws.push_back(
+          refused(joint.name, "one of its links is not in this world", "use links of World::scene()"));
+  if (flaws.empty()) flaws = find_flaws(joint);
+  if (flaws.empty() && loop_row_count(joint.kind) == 0)
+    flaws.push_back(refused(joint.name, "a free joint holds nothing", "choose another kind"));
+  if (flaws.empty() && model.find(joint.parent)->body == model.find(joint.child)->body)
+    flaws.push_back(refused(joint.name, "its links are rigidly joined already", "join links that can move"));
+  return flaws;
+}
+
+}  // namespace
+
+int World::Impl::find_loop(JointId joint) const {
+  for (std::size_t i = 0; i < model.loops.size(); ++i)
+    if (model.loops[i].joint == joint) return static_cast<int>(i);
+  return -1;
+}
+
+void World::Impl::add_attached_loop(const Attachment& a) {
+  const LinkEntry &on_f = *model.find(a.joint.parent), &on_m = *model.find(a.joint.child);
+  model.loops.push_back({a.id, on_f.body, on_m.body, on_f.X_BL * a.joint.X_PF, on_m.X_BL * a.joint.X_CM,
+                         a.joint.kind, a.joint.axis.normalized(), a.joint.second_axis.normalized(),
+                         a.joint.pitch, a.joint.distance});
+}
+
+void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
+  if (body_a == 0 || body_b == 0 || body_a == body_b) return;
+  const auto neighbours = [&](int child, int other) {
+    return model.bodies[child].parent == other && model.bodies[child].kind != JointKind::kFree;
+  };
+  const bool kept =
+      neighbours(body_a, body_b) || neighbours(body_b, body_a) ||
+      std::any_of(model.loops.begin(), model.loops.end(), [&](const Loop& l) {
+        return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
+      });
+  if (!joined && kept) return;
+  const int n = static_cast<int>(colliders.size());
+  for (int i = 0; i < n; ++i) {
+    if (colliders[i].body != body_a) continue;
+    for (int j = 0; j < n; ++j) {
+      if (colliders[j].body != body_b) continue;
+      if (joined)
+        broadphase.exclude(i, j);
+      else if (!is_no_contact(i, j))
+        broadphase.include(i, j);
+    }
+  }
+}
+
+bool World::Impl::is_no_contact(int i, int j) const {
+  const LinkId a = collider_infos[i].link, b = collider_infos[j].link;
+  return std::any_of(scene.no_contact.begin(), scene.no_contact.end(), [&](const auto& pair) {
+    return (pair.first == a && pair.second == b) || (pair.first == b && pair.second == a);
+  });
+}
+
+Result<JointId> World::attach(Joint joint) {
+  Impl& w = *impl_;
+  if (std::vector<Diagnostic> flaws = flaws_of(w.model, joint); !flaws.empty()) return flaws;
+  Attachment added{attached_id(w.model, w.attach_count++), std::move(joint)};
+  w.add_attached_loop(added);
+  w.attached.push_back(std::move(added));
+  w.state.loop_closed.push_back(true);
+  w.loop_impulse.push_back({});
+  w.loop_chord.push_back(1);
+  const Loop& loop = w.model.loops.back();
+  w.set_pair_joined(loop.body_f, loop.body_m, true);
+  w.impact(static_cast<int>(w.model.loops.size()) - 1);
+  return w.attached.back().id;
+}
+
+Result<JointId> World::attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint) {
+  joint.parent = a;
+  joint.child = b;
+  joint.X_PF = X_a;
+  joint.X_CM = X_b;
+  return attach(std::move(joint));
+}
+
+Result<JointId> World::attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint) {
+  return attach(a, pose(a).inverse() * X_WJ, b, pose(b).inverse() * X_WJ, std::move(joint));
+}
+
+std::span<const Attachment> World::attachments() const { return impl_->attached; }
+
+namespace {
+
+void forget_breaking(std::vector<Breaking>& breaking, JointId joint) {
+  std::erase_if(breaking, [&](const Breaking& b) { return b.joint == joint; });
+}
+
+void wake_both(World::Impl& w, const Loop& loop) {
+  for (const int body : {loop.body_f, loop.body_m})
+    if (w.tree_of[body] >= 0) w.wake_tree(w.tree_of[body]);
+}
+
+}  // namespace
+
+bool World::set_loop_closed(JointId joint, bool closed) {
+  Impl& w = *impl_;
+  const int loop = w.find_loop(joint);
+  if (loop < 0) return false;
+  if (w.state.loop_closed[loop] == closed) return true;
+  w.state.loop_closed[loop] = closed;
+  w.loop_impulse[loop] = {};
+  wake_both(w, w.model.loops[loop]);
+  if (closed) w.impact(loop);
+  return true;
+}
+
+std::vector<Diagnostic> World::detach(JointId joint) {
+  Impl& w = *impl_;
+  const int loop = w.find_loop(joint);
+  if (loop < 0) return cut(joint);
+  forget_breaking(w.breaking, joint);
+  if (static_cast<std::size_t>(loop) < w.scene_loops) {
+    set_loop_closed(joint, false);
+    return {};
+  }
+  const Loop gone = w.model.loops[loop];
+  wake_both(w, gone);
+  w.model.loops.erase(w.model.loops.begin() + loop);
+  w.state.loop_closed.erase(w.state.loop_closed.begin() + loop);
+  w.loop_impulse.erase(w.loop_impulse.begin() + loop);
+  w.loop_chord.erase(w.loop_chord.begin() + loop);
+  w.attached.erase(w.attached.begin() + (loop - static_cast<int>(w.scene_loops)));
+  w.set_pair_joined(gone.body_f, gone.body_m, false);
+  w.past_fresh = false;
+  return {};
+}
+
+// ---- cutting a tree
+
+std::unique_ptr<World::Impl> World::Impl::with_mechanism(Mechanism mechanism,
+                                                         std::vector<Diagnostic>& flaws) {
+  auto compiled = compile(mechanism, model.gravity);
+  if (!compiled.ok()) {
+    flaws = compiled.errors();
+    return nullptr;
+  }
+  Scene next = scene;
+  next.mechanism = std::move(mechanism);
+  auto out = std::make_unique<Impl>(std::move(next), std::move(*compiled), settings);
+  out->scene_hash = scene_hash;
+  out->original = original ? original : std::make_shared<const Mechanism>(scene.mechanism);
+  return out;
+}
+
+std::vector<Diagnostic> World::cut(JointId joint) {
+  Impl& w = *impl_;
+  const JointEntry* entry = w.model.find(joint);
+  if (!entry)
+    return {{Severity::kError, "joint", "there is no such joint in this world", "use an id that is alive"}};
+  const LinkId parent = w.scene.mechanism.joint(joint).parent, child = w.scene.mechanism.joint(joint).child;
+  const Transform X_WL = pose(child);
+  const Motion V = velocity(child);
+  Mechanism edited = w.scene.mechanism;
+  const Result<JointId> free = edited.cut(joint, X_WL);
+  if (!free.ok()) return free.errors();
+  std::vector<Diagnostic> flaws;
+  std::unique_ptr<Impl> next = w.with_mechanism(std::move(edited), flaws);
+  if (!next) return flaws;
+  // they lie in each other where the joint was: touching would throw them apart
+  next->scene.no_contact.emplace_back(parent, child);
+  next->inherit(w);
+  next->cuts.push_back({joint, X_WL});
+  forget_breaking(next->breaking, joint);
+  next->exclude_no_contact();
+  impl_ = std::move(next);
+  set_velocity(child, V);
+  return {};
+}
+
+namespace {
+
+/// Copies the numbers of every joint that both models have.
+void move_joints(const Model& from, const std::vector<double>& old, const Model& to, bool positions,
+                 std::vector<double>& now) {
+  for (const JointEntry& joint : to.joints) {
+    const JointEntry* before = from.find(joint.id);
+    if (joint.first_v < 0 || !before || before->first_v < 0) continue;
+    const int size = positions ? q_size(joint.kind) : v_size(joint.kind);
+    std::copy_n(old.begin() + (positions ? before->first_q : before->first_v), size,
+                now.begin() + (positions ? joint.first_q : joint.first_v));
+  }
+}
+
+/// By old collider: its new index. Shapes of a link keep their order.
+std::vector<int> match_colliders(const World::Impl& old, const World::Impl& now) {
+  std::vector<int> to(old.colliders.size(), -1);
+  for (std::size_t i = 0; i < old.colliders.size(); ++i) {
+    for (std::size_t j = 0; j < now.colliders.size() && to[i] < 0; ++j) {
+      const ColliderInfo &a = old.collider_infos[i], &b = now.collider_infos[j];
+      const bool taken = std::find(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(i),
+                                   static_cast<int>(j)) != to.begin() + static_cast<std::ptrdiff_t>(i);
+      if (a.link == b.link && a.shape == b.shape && !taken) to[i] = static_cast<int>(j);
+    }
+  }
+  return to;
+}
+
+/// Contacts keep what the next step starts from; those whose colliders come in another order now start anew.
+void move_contacts(const World::Impl& old, World::Impl& now) {
+  const std::vector<int> to = match_colliders(old, now);
+  for (Contact c : old.contacts) {
+    c.collider_a = to[c.collider_a];
+    c.collider_b = to[c.collider_b];
+    if (c.collider_a >= 0 && c.collider_a < c.collider_b) now.contacts.push_back(c);
+  }
+  std::sort(now.contacts.begin(), now.contacts.end(), [](const Contact& a, const Contact& b) {
+    return std::tuple(a.collider_a, a.collider_b, a.part_a, a.part_b, a.feature) <
+           std::tuple(b.collider_a, b.collider_b, b.part_a, b.part_b, b.feature);
+  });
+}
+
+}  // namespace
+
+void World::Impl::inherit(Impl& old) {
+  move_joints(old.model, old.state.q, model, true, state.q);
+  move_joints(old.model, old.q_before, model, true, q_before);
+  move_joints(old.model, old.state.v, model, false, state.v);
+  for (const auto& [from, to] :
+       {std::pair{&old.v_before, &v_before}, std::pair{&old.effort, &effort},
+        std::pair{&old.drive_effort, &drive_effort}, std::pair{&old.limit_impulse, &limit_impulse},
+        std::pair{&old.friction_impulse, &friction_impulse}, std::pair{&old.drive_impulse, &drive_impulse}})
+    move_joints(old.model, *from, model, false, *to);
+  for (const JointEntry& joint : model.joints) {
+    const JointEntry* before = old.model.find(joint.id);
+    if (joint.first_v < 0 || !before || before->first_v < 0) continue;
+    std::copy_n(old.drives.begin() + before->first_v, v_size(joint.kind), drives.begin() + joint.first_v);
+  }
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (const int before = old.tree_of_link(root_links[t]); before >= 0) trees[t] = old.trees[before];
+  for (std::size_t i = 0; i < scene_loops; ++i) {
+    const int before = old.find_loop(model.loops[i].joint);
+    state.loop_closed[i] = before < 0 || old.state.loop_closed[before];
+    if (before < 0) continue;
+    loop_impulse[i] = old.loop_impulse[before];
+    loop_chord[i] = old.loop_chord[before];
+  }
+  attached = old.attached;
+  for (std::size_t i = 0; i < attached.size(); ++i) {
+    add_attached_loop(attached[i]);
+    state.loop_closed.push_back(old.state.loop_closed[old.scene_loops + i]);
+    loop_impulse.push_back(old.loop_impulse[old.scene_loops + i]);
+    loop_chord.push_back(old.loop_chord[old.scene_loops + i]);
+  }
+  attach_count = old.attach_count;
+  cuts = old.cuts;
+  breaking = old.breaking;
+  springs = old.springs;
+  forces = old.forces;
+  applied = old.applied;
+  random = old.random;
+  steps = old.steps;
+  state.time = old.state.time;
+  h_before = old.h_before;
+  move_contacts(old, *this);
+  hooks = std::move(old.hooks);
+  for (const Loop& loop : std::span(model.loops).subspan(scene_loops))
+    set_pair_joined(loop.body_f, loop.body_m, true);
+  after_restore();
+  events = std::move(old.events);
+  broken = std::move(old.broken);
+  times = old.times;
+  report = old.report;
+}
+
+void World::Impl::exclude_no_contact() {
+  const int n = static_cast<int>(colliders.size());
+  for (int i = 0; i < n; ++i)
+    for (int j = i + 1; j < n && !scene.no_contact.empty(); ++j)
+      if (is_no_contact(i, j)) broadphase.exclude(i, j);
+}
+
+// ---- breaking
+
+bool World::set_breaking(JointId joint, double force, double moment) {
+  Impl& w = *impl_;
+  const JointEntry* entry = w.model.find(joint);
+  const bool known = w.find_loop(joint) >= 0 || (entry && entry->body > 0);
+  if (!known || !(force > 0) || !(moment > 0)) return false;
+  forget_breaking(w.breaking, joint);
+  w.breaking.push_back({joint, force, moment});
+  return true;
+}
+
+Force World::Impl::loop_wrench(int index) const {
+  refresh_past();
+  const LoopRows held = loop_rows(model.loops[index], past);
+  Force sum;
+  for (int k = 0; k < held.count; ++k)
+    sum = sum + Force{held.row[k].moment, held.row[k].force} * (loop_impulse[index][k] / h_before);
+  return sum;
+}
+
+void World::Impl::find_broken() {
+  for (const Breaking& b : breaking) {
+    const int loop = find_loop(b.joint);
+    const JointEntry* entry = loop < 0 ? model.find(b.joint) : nullptr;
+    if (loop < 0 && !entry) continue;
+    Force load;
+    if (loop >= 0) {
+      load = loop_wrench(loop);
+    } else {
+      refresh_past();
+      load = {Vec3(past.wrench[entry->body].n), Vec3(past.wrench[entry->body].f)};
+    }
+    if (!(load.force.norm() > b.force || load.moment.norm() > b.moment)) continue;
+    broken.push_back(b.joint);
+    Event event{EventKind::kBreak, state.time, {}, {}, b.joint};
+    const Joint* joint = nullptr;
+    for (const Attachment& a : attached)
+      if (a.id == b.joint) joint = &a.joint;
+    if (!joint && scene.mechanism.contains(b.joint)) joint = &scene.mechanism.joint(b.joint);
+    if (joint) event.link_a = joint->parent, event.link_b = joint->child;
+    events.push_back(event);
+  }
+}
+
+}  // namespace karakuri

@@ -1,0 +1,327 @@
+// Closed loops: rows and their derivatives by finite differences, mobility, inverse and forward dynamics of
+// mechanisms whose motion is known.
+#include "karakuri/dynamics/closed_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "karakuri/dynamics/centroidal.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
+#include "karakuri/model/configuration.h"
+#include "support/linkages.h"
+#include "support/test_models.h"
+
+namespace karakuri {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr JointKind kLoopKinds[] = {JointKind::kFixed,       JointKind::kRevolute,  JointKind::kPrismatic,
+                                    JointKind::kCylindrical, JointKind::kScrew,     JointKind::kUniversal,
+                                    JointKind::kPlanar,      JointKind::kSpherical, JointKind::kPointOnLine,
+                                    JointKind::kDistance};
+
+/// Two chains with bends of all sorts, their ends joined by `kind`, closed as it is built.
+Model joined_chains(JointKind kind, std::uint64_t seed) {
+  Random random(seed);
+  Mechanism m;
+  LinkId end[2];
+  for (int side = 0; side < 2; ++side) {
+    LinkId on = m.world();
+    for (int k = 0; k < 3; ++k) {
+      const LinkId link =
+          m.add_link(std::string(side == 0 ? "a" : "b") + std::to_string(k), test::random_inertia(random));
+      const JointKind kinds[] = {JointKind::kSpherical, JointKind::kUniversal, JointKind::kPlanar};
+      EXPECT_TRUE(m.add_joint(test::random_joint(random, kinds[k], m.link(link).name, on, link)).ok());
+      on = link;
+    }
+    end[side] = on;
+  }
+  Joint joint = test::random_joint(random, kind, "loop", end[0], end[1]);
+  joint.distance = 0.7;
+  EXPECT_TRUE(m.add_loop(joint).ok());
+  return test::compile_or_die(m);
+}
+
+State closed_state(const Model& model, Workspace& ws, Random& random) {
+  for (int trial = 0; trial < 50; ++trial) {
+    State state = test::random_state(model, random);
+    if (close_loops(model, state, ws) < 1e-12) return state;
+  }
+  ADD_FAILURE() << "no closed position was found";
+  return State(model);
+}
+
+VectorXd errors_at(const Model& model, const State& state, Workspace& ws) {
+  update_poses(model, state, ws);
+  const LoopRows rows = loop_rows(model.loops[0], ws);
+  return Eigen::Map<const VectorXd>(rows.error.data(), rows.count);
+}
+
+VectorXd row_rates(const Model& model, const State& state, Workspace& ws) {
+  update_poses(model, state, ws);
+  update_velocities(model, state, ws);
+  const LoopRows rows = loop_rows(model.loops[0], ws);
+  VectorXd u(rows.count);
+  row_velocities({rows.row.data(), static_cast<std::size_t>(rows.count)}, ws, u);
+  return u;
+}
+
+TEST(ClosedLoop, RowsAreDerivativesOfTheErrors) {
+  for (const JointKind kind : kLoopKinds) {
+    SCOPED_TRACE(std::string(name(kind)));
+    const Model model = joined_chains(kind, 5);
+    Workspace ws(model);
+    Random random(3);
+    State state = closed_state(model, ws, random);
+    project_velocities(model, state, ws);
+    ClosedLoop loop;
+    update_closed_loop(model, state, ws, loop);
+    EXPECT_EQ(loop.rows, loop_row_count(kind));
+    EXPECT_EQ(loop.rank, loop.rows) << "two chains of eight dofs each can move all of them";
+    EXPECT_LT((loop.J() * state.v_view()).norm(), 1e-12);
+
+    const double h = 1e-5;  // differences: h^2 of the third derivative, and 1e-16 / h of rounding
+    const VectorXd any = test::random_vector(model.nv, random);
+    State before = state, after = state;
+    integrate(model, after.q_view(), any, h);
+    integrate(model, before.q_view(), any, -h);
+    const VectorXd rate = (errors_at(model, after, ws) - errors_at(model, before, ws)) / (2 * h);
+    EXPECT_LT((rate - loop.J() * any).norm(), 1e-8);
+
+    // du/dt at constant v is (dJ/dt) v
+    after = before = state;
+    integrate(model, after.q_view(), state.v_view(), h);
+    integrate(model, before.q_view(), state.v_view(), -h);
+    const VectorXd turned = (row_rates(model, after, ws) - row_rates(model, before, ws)) / (2 * h);
+    EXPECT_LT((turned - Eigen::Map<const VectorXd>(loop.bias.data(), loop.rows)).norm(), 1e-7);
+  }
+}
+
+struct Named {
+  const char* name;
+  Scene scene;
+  int mobility, redundant;
+};
+
+std::vector<Named> mechanisms() {
+  std::vector<Named> all;
+  all.push_back({"four-bar", test::four_bar(), 1, 3});
+  all.push_back({"Chebyshev", test::chebyshev(), 1, 3});
+  all.push_back({"ladder", test::ladder(2), 1, 6});
+  all.push_back({"Bricard", test::bricard(), 1, 1});
+  all.push_back({"Andrews", test::andrews().scene, 1, 9});
+  all.push_back({"Stewart", test::stewart(), 6, 0});
+  all.push_back({"delta", test::delta(), 3, 0});
+  return all;
+}
+
+TEST(ClosedLoop, Mobility) {
+  for (const Named& m : mechanisms()) {
+    SCOPED_TRACE(m.name);
+    const Model model = test::compile_or_die(m.scene.mechanism);
+    const State state = test::initial_state(m.scene, model);
+    Workspace ws(model);
+    ClosedLoop loop;
+    update_closed_loop(model, state, ws, loop);
+    // The ladder starts upright, where nothing is singular.
+    EXPECT_EQ(loop.mobility(), m.mobility);
+    EXPECT_EQ(loop.redundant(), m.redundant);
+    EXPECT_LT(loop.largest_error(), 1e-14);
+    EXPECT_LT((loop.J() * loop.W()).cwiseAbs().maxCoeff(), 1e-12) << "all rows hold, chosen or not";
+  }
+}
+
+/// Somewhere on its way, moving.
+State on_the_way(const Model& model, State state, Workspace& ws, Random& random) {
+  ClosedLoop loop;
+  update_closed_loop(model, state, ws, loop);
+  const VectorXd lead = test::random_vector(loop.mobility(), random);
+  integrate(model, state.q_view(), loop.W() * lead, 0.2);
+  EXPECT_LT(close_loops(model, state, ws), 1e-13);
+  state.v_view() = test::random_vector(model.nv, random, 3.0);
+  project_velocities(model, state, ws);
+  return state;
+}
+
+TEST(ClosedLoop, WithoutLoopsEveryDofLeads) {
+  for (const test::TestModel& m : test::all_tree_models()) {
+    SCOPED_TRACE(m.name);
+    if (!m.model.loops.empty()) continue;
+    Workspace ws(m.model);
+    ClosedLoop loop;
+    update_closed_loop(m.model, State(m.model), ws, loop);
+    EXPECT_EQ(loop.mobility(), m.model.nv);
+    EXPECT_EQ(loop.redundant(), 0);
+    EXPECT_EQ(MatrixXd(loop.W()), MatrixXd(MatrixXd::Identity(m.model.nv, m.model.nv)));
+  }
+}
+
+TEST(ClosedLoop, BothWaysOfForwardDynamicsAgreeAndInvert) {
+  for (const Named& m : mechanisms()) {
+    SCOPED_TRACE(m.name);
+    const Model model = test::compile_or_die(m.scene.mechanism);
+    Workspace ws(model);
+    Random random(11);
+    const State state = on_the_way(model, test::initial_state(m.scene, model), ws, random);
+    ClosedLoop loop;
+    update_closed_loop(model, state, ws, loop);
+    ASSERT_EQ(loop.mobility(), m.mobility);
+    const VectorXd a_G = test::random_vector(loop.mobility(), random, 5.0);
+    // twice as many motors as freedoms
+    std::vector<Actuated> motors;
+    for (int k = 0; k < std::min(model.nv, 2 * loop.mobility()); ++k) motors.push_back({k});
+    if (loop.mobility() == 6) {  // of the Stewart platform all of its twelve pistons' dofs and the plate's
+      motors.clear();
+      for (int v = 0; v < model.nv; ++v) motors.push_back({v});
+    }
+    const ClosedLoopEfforts efforts = closed_loop_inverse_dynamics(model, state, loop, a_G, motors, {}, ws);
+    VectorXd tau = VectorXd::Zero(model.nv);
+    for (std::size_t i = 0; i < motors.size(); ++i) tau[motors[i].dof] = efforts.effort[i];
+    VectorXd by_units(model.nv), by_forces(model.nv);
+    closed_loop_forward_dynamics(model, state, loop, tau, {}, ws, by_units);
+    constrained_forward_dynamics(model, state, loop, tau, {}, ws, by_forces);
+    const VectorXd wanted = loop.W() * a_G + Eigen::Map<const VectorXd>(loop.map_bias.data(), model.nv);
+    EXPECT_EQ(efforts.missing, 0);
+    EXPECT_LT((by_units - wanted).norm(), 1e-9 * (1 + wanted.norm()));
+    EXPECT_LT((by_forces - wanted).norm(), 1e-9 * (1 + wanted.norm()));
+    EXPECT_LT((loop.J() * by_forces + Eigen::Map<const VectorXd>(loop.bias.data(), loop.rows)).norm(),
+              1e-9 * (1 + wanted.norm()));
+  }
+}
+
+TEST(ClosedLoop, RedundantMotorsShareTheLoadWithinTheirBounds) {
+  const Scene scene = test::four_bar();
+  const Model model = test::compile_or_die(scene.mechanism);
+  const State state = test::initial_state(scene, model);
+  Workspace ws(model);
+  ClosedLoop loop;
+  update_closed_loop(model, state, ws, loop);
+  const VectorXd a_G = VectorXd::Constant(1, 2.0);
+  const std::vector<Actuated> one{{0}}, three{{0}, {1}, {2}};
+  const double alone = closed_loop_inverse_dynamics(model, state, loop, a_G, one, {}, ws).effort[0];
+  const ClosedLoopEfforts shared = closed_loop_inverse_dynamics(model, state, loop, a_G, three, {}, ws);
+  EXPECT_EQ(shared.missing, 0);
+  const VectorXd x = Eigen::Map<const VectorXd>(shared.effort.data(), 3);
+  // S^T x = alone * S_0 is one equation: the least norm is along S
+  const VectorXd S = loop.W().col(0);
+  EXPECT_LT((x - S * (S[0] * alone / S.squaredNorm())).norm(), 1e-12 * std::abs(alone));
+  // the strongest of the three may give half of what it gave: the others take over, still along S
+  int strongest = 0;
+  x.cwiseAbs().maxCoeff(&strongest);
+  std::vector<Actuated> bounded = three;
+  bounded[strongest] = {strongest, -0.5 * std::abs(x[strongest]), 0.5 * std::abs(x[strongest])};
+  const ClosedLoopEfforts cut = closed_loop_inverse_dynamics(model, state, loop, a_G, bounded, {}, ws);
+  EXPECT_EQ(cut.missing, 0);
+  EXPECT_NEAR(std::abs(cut.effort[strongest]), 0.5 * std::abs(x[strongest]), 1e-12 * x.norm());
+  const int i = (strongest + 1) % 3, j = (strongest + 2) % 3;
+  EXPECT_NEAR(cut.effort[i] * S[j], cut.effort[j] * S[i], 1e-10 * x.norm());
+  // too weak altogether: told
+  for (Actuated& a : bounded) a = {a.dof, -1e-3 * x.norm(), 1e-3 * x.norm()};
+  EXPECT_GT(closed_loop_inverse_dynamics(model, state, loop, a_G, bounded, {}, ws).missing, 0);
+}
+
+/// RK4 on the tree's coordinates with constrained accelerations, put back on the loops after each step.
+void follow(const Model& model, State& state, double h, int steps, Workspace& ws,
+            const std::function<void(const State&, VectorXd& tau, std::vector<Force>& f_ext)>& act = {}) {
+  ClosedLoop loop;
+  VectorXd tau = VectorXd::Zero(model.nv), a(model.nv);
+  std::vector<Force> f_ext;
+  const auto accelerate = [&](const State& at) {
+    update_closed_loop(model, at, ws, loop);
+    if (act) act(at, tau, f_ext);
+    constrained_forward_dynamics(model, at, loop, tau, f_ext, ws, a);
+    return a;
+  };
+  for (int k = 0; k < steps; ++k) {
+    State s = state;
+    const VectorXd v1 = s.v_view(), a1 = accelerate(s);
+    s.q_view() = state.q_view() + h / 2 * v1;
+    s.v_view() = state.v_view() + h / 2 * a1;
+    const VectorXd v2 = s.v_view(), a2 = accelerate(s);
+    s.q_view() = state.q_view() + h / 2 * v2;
+    s.v_view() = state.v_view() + h / 2 * a2;
+    const VectorXd v3 = s.v_view(), a3 = accelerate(s);
+    s.q_view() = state.q_view() + h * v3;
+    s.v_view() = state.v_view() + h * a3;
+    const VectorXd v4 = s.v_view(), a4 = accelerate(s);
+    state.q_view() += h / 6 * (v1 + 2 * v2 + 2 * v3 + v4);
+    state.v_view() += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4);
+    close_loops(model, state, ws);
+    project_velocities(model, state, ws);
+  }
+}
+
+// Hairer & Wanner, Solving ODEs II (1996), VII.7, and the Test Set for IVP Solvers (2008): the angles at 0.03
+// s.
+TEST(ClosedLoop, AndrewsSqueezerMovesAsPublished) {
+  test::Andrews m = test::andrews();
+  const Model model = test::compile_or_die(m.scene.mechanism, Vec3::Zero());
+  Workspace ws(model);
+  State state(model);
+  ASSERT_LT(close_loops(model, state, ws), 1e-14);
+  const int crank = model.find(m.crank)->first_v;
+  const auto act = [&](const State&, VectorXd& tau, std::vector<Force>& f_ext) {
+    tau[crank] = m.drive;
+    f_ext.assign(model.bodies.size(), Force{});
+    const Vec3 way = link_pose(model, ws, m.sprung) * m.spring_on_3 - m.spring_fixed;
+    const Vec3 force = -m.stiffness * (way.norm() - m.length) * way.normalized();
+    add_external_wrench(model, ws, m.sprung, m.spring_on_3, {Vec3::Zero(), force}, f_ext);
+  };
+  follow(model, state, 1e-5, 3000, ws, act);
+  const auto q = [&](const char* name) {
+    return state.q[model.find(m.scene.mechanism.find_joint(name))->first_q];
+  };
+  const double steps = 1e-6;  // RK4 at 1e-5 s, against 1e-8 at 5e-6 s
+  EXPECT_NEAR(q("K1") - 0.0617138900142764496, 15.81077119629904, steps);
+  EXPECT_NEAR(q("K2"), -15.75637105984298, steps);
+  EXPECT_NEAR(q("K3") + 0.455279819163070380, 0.04082224013073101, steps);
+  EXPECT_NEAR(q("K4") + 0.222668390165885885, -0.5347301163226948, steps);
+  EXPECT_NEAR(q("K5") + 0.487364979543842550, 0.5244099658805304, steps);
+  EXPECT_NEAR(q("K6") - 0.222668390165885885, 0.5347301163226948, steps);
+  EXPECT_NEAR(q("K7") + 1.23054744454982119, 1.048080741042263, steps);
+}
+
+// The ladder passes positions where all bars are in line and rows become dependent; its motion is known.
+TEST(ClosedLoop, LadderPassesItsSingularPositions) {
+  const Scene scene = test::ladder(2);
+  const Model model = test::compile_or_die(scene.mechanism);
+  Workspace ws(model);
+  State state = test::initial_state(scene, model);
+  const int theta = model.find(scene.mechanism.find_joint("upright0"))->first_q;
+  follow(model, state, 1e-3, 2000, ws);
+  const double angle = state.q[theta], rate = state.v[theta];
+  EXPECT_GT(angle, 3.2) << "it is past the first singular position at pi / 2";
+  EXPECT_NEAR(rate * rate, 1 + 3 * 9.81 * 7 / 9.0 * (1 - std::cos(angle)), 1e-7);
+}
+
+TEST(ClosedLoop, CoordinatesAreChosenAnewWhereTheyFailAndKeptElse) {
+  // Driven by its crank the four-bar is regular everywhere; driven by the rocker it is not at its ends.
+  const Scene scene = test::four_bar();
+  const Model model = test::compile_or_die(scene.mechanism);
+  Workspace ws(model);
+  State state = test::initial_state(scene, model);
+  ClosedLoop loop;
+  int changes = -1;  // the first is a choice, not a change
+  double worst = 1;
+  VectorXd before = VectorXd::Zero(model.nv);
+  for (int k = 0; k < 700; ++k) {
+    update_closed_loop(model, state, ws, loop);
+    changes += loop.rechosen ? 1 : 0;
+    worst = std::min(worst, loop.regularity);
+    VectorXd along = loop.W().col(0).normalized();
+    if (along.dot(before) < 0) along = -along;  // onwards, whichever dof leads
+    integrate(model, state.q_view(), along, 0.02);
+    before = along;
+    ASSERT_LT(close_loops(model, state, ws), 1e-12);
+  }
+  EXPECT_LT(changes, 12);
+  EXPECT_GT(worst, 0.01);
+}
+
+}  // namespace
+}  // namespace karakuri

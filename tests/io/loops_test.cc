@@ -1,0 +1,117 @@
+// Loops of other people's robots: loaded, closed, and closed at every step.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "io/corpus.h"
+#include "karakuri/dynamics/closed_loop.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
+#include "karakuri/model/configuration.h"
+#include "karakuri/world/world.h"
+
+namespace karakuri::test {
+namespace {
+
+double loop_error(const World& world, Workspace& ws) {
+  update_poses(world.model(), world.state(), ws);
+  double most = 0;
+  for (const Loop& loop : world.model().loops) {
+    const LoopRows rows = loop_rows(loop, ws);
+    for (int k = 0; k < rows.count; ++k) most = std::max(most, std::abs(rows.error[k]));
+  }
+  return most;
+}
+
+TEST(LoadedLoops, CassieHoldsItsRodsAtEveryStep) {
+  KARAKURI_NEEDS_CORPUS("menagerie/agility_cassie/scene.xml");
+  Result<LoadedScene> loaded = load_scene(corpus() / "menagerie/agility_cassie/scene.xml", uncached());
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  const Keyframe* home = loaded->find_keyframe("home");
+  ASSERT_TRUE(home);
+  apply(*home, loaded->scene);
+  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
+  ASSERT_TRUE(world.ok()) << to_string(world.errors());
+  ASSERT_EQ(world->model().loops.size(), 4u);
+  Workspace ws(world->model());
+  EXPECT_LT(loop_error(*world, ws), 2e-3) << "the keyframe has few digits";
+  world->step(10);  // what it starts with is undone at a limited speed
+  const double seconds = std::getenv("KARAKURI_LONG") ? 60 : 3;
+  double error = 0;
+  while (world->time() < seconds) {
+    world->step();
+    error = std::max(error, loop_error(*world, ws));
+  }
+  EXPECT_LT(error, 1e-9);
+  EXPECT_TRUE(std::isfinite(world->energies().total()));
+  std::printf("cassie: %.1f s, loop %.2e\n", world->time(), error);
+}
+
+/// The names of frames to weld, from "closed_loop: [['a', 'b'], ...]".
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::filesystem::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  const std::string all = text.str(), line = all.substr(0, all.find('\n'));
+  std::vector<std::pair<std::string, std::string>> out;
+  const std::regex pair(R"(\['([^']+)', '([^']+)'\])");
+  for (auto at = std::sregex_iterator(line.begin(), line.end(), pair); at != std::sregex_iterator(); ++at)
+    out.emplace_back((*at)[1], (*at)[2]);
+  return out;
+}
+
+struct Parallel {
+  const char* folder;
+  std::size_t loops;
+};
+
+TEST(LoadedLoops, ParallelRobotsCloseAndMove) {
+  for (const Parallel& robot : {Parallel{"5bar_linkage", 1}, Parallel{"robot_delta", 3}}) {
+    SCOPED_TRACE(robot.folder);
+    const std::filesystem::path folder = corpus() / "parallel/robots" / robot.folder;
+    KARAKURI_NEEDS_CORPUS(folder / "robot.urdf");
+    Result<LoadedScene> loaded = load_scene(folder / "robot.urdf", uncached());
+    ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+    Mechanism& m = loaded->scene.mechanism;
+    for (const auto& [a, b] :
+         pairs_of(folder / "robot.yaml")) {  // frames of joints, fixed to what they carry
+      const JointId ja = m.find_joint(a), jb = m.find_joint(b);
+      ASSERT_TRUE(ja && jb) << a << " " << b;
+      ASSERT_TRUE(
+          m.add_loop({.name = a + "=" + b, .parent = m.joint(ja).child, .child = m.joint(jb).child}).ok());
+    }
+    const Result<Model> model = compile(m, loaded->gravity);
+    ASSERT_TRUE(model.ok()) << to_string(model.errors());
+    ASSERT_EQ(model->loops.size(), robot.loops);
+    Workspace ws(*model);
+    Random random(1);
+    State state(*model);
+    double error = close_loops(*model, state, ws);
+    for (int trial = 0; trial < 300 && error > 1e-12; ++trial) {
+      random_configuration(*model, random, state.q_view());
+      error = close_loops(*model, state, ws);
+    }
+    ASSERT_LT(error, 1e-12);
+    ClosedLoop loop;
+    update_closed_loop(*model, state, ws, loop);
+    std::printf("%s: %d dofs, %d rows, %d redundant, mobility %d\n", robot.folder, model->nv, loop.rows,
+                loop.redundant(), loop.mobility());
+    EXPECT_GE(loop.mobility(), 2);
+    Result<World> world = World::make(loaded->scene, {.dt = 1e-3}, loaded->gravity);
+    ASSERT_TRUE(world.ok()) << to_string(world.errors());
+    ASSERT_TRUE(world->set_state(state.q, state.v));
+    double worst = 0;
+    Workspace view(world->model());
+    for (int i = 0; i < 1000; ++i) {
+      world->step();
+      worst = std::max(worst, loop_error(*world, view));
+    }
+    EXPECT_LT(worst, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace karakuri::test
