@@ -49,7 +49,9 @@ export class Panel {
     this.addWorld();
     this.addChips(this.gui.addFolder('Show'), overlaysChanged);
     this.figures = new Figures(around, message);
-    this.gui.addFolder('Figures').$children.append(this.figures.root);
+    const figures = this.gui.addFolder('Figures');
+    if (innerHeight < 850) figures.close(); // plots want room too
+    figures.$children.append(this.figures.root);
     this.addSensors(message);
   }
 

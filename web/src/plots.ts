@@ -45,11 +45,11 @@ class Plot {
 
   private makeChart(): void {
     this.chart?.destroy();
-    const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 50, font: '11px system-ui' };
+    const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 50, space: 28, font: '11px system-ui' };
     this.chart = new uPlot({
       width: WIDTH, height: HEIGHT,
       scales: { x: { time: false } },
-      axes: [{ ...axis, size: 26, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
+      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
       legend: { live: false },
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'time' }, ...this.signals.map((label, i) => ({

@@ -20,7 +20,7 @@ function gridTexture(): THREE.Texture {
   pen.fillRect(0, 0, size, size);
   for (let i = 0; i < 5; ++i) {
     const at = (i * size) / 5;
-    pen.fillStyle = i === 0 ? '#b4b8be' : '#dcdfe3';
+    pen.fillStyle = i === 0 ? '#bcc1c8' : '#e2e5e9';
     const width = i === 0 ? 8 : 5;
     pen.fillRect(at, 0, width, size);
     pen.fillRect(0, at, size, width);
@@ -66,7 +66,7 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(45, 1, 0.02, 2000);
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
-  private readonly sun = new THREE.DirectionalLight(0xfff1dd, 2.5);
+  private readonly sun = new THREE.DirectionalLight(0xfff4e6, 1.9);
   private readonly dressing = new THREE.Group();
   private readonly quality: Quality;
   /** Half the width of what the shadow covers [m]. */
@@ -80,11 +80,10 @@ export class Stage {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
-    this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.sun.castShadow = true;
     this.sun.shadow.radius = 3;
     this.scene.add(this.sun, this.sun.target, this.dressing);
-    this.scene.add(new THREE.HemisphereLight(0xe6efff, 0xa89f94, 1.7));
+    this.scene.add(new THREE.HemisphereLight(0xf2f6ff, 0xb8b0a6, 1.7));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
@@ -134,7 +133,7 @@ export class Stage {
 
   private ground(pose: number[], color: THREE.Color, grid: boolean, far: number): THREE.Mesh {
     const extent = 40 * far;
-    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xffffff), 0.4), roughness: 0.95 });
+    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xffffff), 0.55), roughness: 0.95 });
     if (grid) {
       const square = 5 * roundLength(far / 12);
       material.map = gridTexture();
@@ -161,7 +160,7 @@ export class Stage {
   private placeSun(): void {
     const target = this.controls.target;
     this.sun.target.position.copy(target);
-    this.sun.position.set(target.x - 0.7 * this.reach, target.y - 0.6 * this.reach, target.z + 1.7 * this.reach);
+    this.sun.position.set(target.x - 0.6 * this.reach, target.y - 0.95 * this.reach, target.z + 1.45 * this.reach);
     this.sun.shadow.normalBias = 0.002 * this.reach;
     this.sun.shadow.bias = -0.0003;
     const eye = this.sun.shadow.camera;

@@ -36,7 +36,9 @@ export class Transport {
     const reset = this.button('reset', 'Back to the start (R)', () => this.reset());
     this.play = this.button('pause', 'Pause (space)', () => this.toggle());
     this.play.id = 'play';
+    reset.id = 'reset';
     const step = this.button('step', 'One step (.)', () => this.step());
+    step.id = 'step';
     this.record = this.button('film', 'Record a film (V)', actions.film);
     this.keyframes.title = 'Start from a keyframe';
     this.keyframes.hidden = true;
@@ -53,7 +55,7 @@ export class Transport {
 
   private button(name: Parameters<typeof icon>[0], title: string, action: () => void): HTMLButtonElement {
     const made = button('', title, action);
-    made.id = name;
+    made.dataset.action = name;
     made.append(icon(name));
     return made;
   }
