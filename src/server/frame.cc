@@ -49,6 +49,13 @@ std::string encode_frame(const Session& session, std::span<const LinkId> links, 
   return out;
 }
 
+std::string encode_poses(const Session& session, std::span<const LinkId> links) {
+  std::string out;
+  out.reserve(links.size() * 28);
+  for (const LinkId link : links) put_pose(out, session.world().pose(link));
+  return out;
+}
+
 std::string encode_signals(const Session& session, std::uint32_t subscription,
                            std::span<const Signal> signals) {
   std::string out;

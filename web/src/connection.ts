@@ -5,6 +5,7 @@ export interface Handlers {
   message(message: ServerMessage): void;
   geometry(block: ArrayBuffer): void;
   frame(frame: Frame): void;
+  file(file: File): void;
   state(connected: boolean): void;
 }
 
@@ -18,6 +19,10 @@ export class Connection {
 
   send(command: Command): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(command));
+  }
+
+  sendBytes(bytes: Blob): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(bytes);
   }
 
   private open(): void {
@@ -41,6 +46,7 @@ export class Connection {
     if (typeof data === 'string') return this.handlers.message(JSON.parse(data) as ServerMessage);
     const message = decode(data);
     if (message && 'geometry' in message) this.handlers.geometry(message.geometry);
+    if (message && 'file' in message) this.handlers.file(message.file);
     if (message && 'frame' in message) this.handlers.frame(message.frame);
   }
 }

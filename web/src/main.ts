@@ -2,14 +2,18 @@
 import './style.css';
 import { Connection } from './connection';
 import { byId, download, el } from './dom';
+import { Drop } from './drop';
 import { Help } from './help';
 import type { Command, Frame, Properties, SceneMessage, ServerMessage, Settings, Status } from './protocol';
 import { Plots } from './plots';
+import { renderSize, sendPicture } from './render';
 import { Stage } from './stage';
 import { Transport } from './transport';
 import { View } from './view';
 
 const stage = new Stage(byId<HTMLCanvasElement>('stage'));
+const drop = new Drop(stage, () => view?.solid ?? [], (command) => send(command));
+const picture = renderSize();
 const send = (command: Command): void => connection.send(command);
 const plots = new Plots(byId('plots'), () => subscribe());
 const transport = new Transport(byId('transport'), send, () => help.toggle());
@@ -21,6 +25,7 @@ let properties: Properties | null = null;
 let status: Status | null = null;
 let frame: Frame | null = null;
 let connected = false;
+let shown = ''; // name of the scene
 const subscription = { number: -1, names: new Map<string, number>() };
 
 function value(signal: string): number | undefined {
@@ -45,7 +50,10 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   byId('title').textContent = message.name || 'karakuri';
   byId('description').textContent = message.description;
   document.title = `${message.name} · karakuri`;
-  view = new View(stage, message, geometry, { send, subscribe, plot: (signal) => plots.open(signal, [signal]) });
+  view = new View(stage, message, geometry, {
+    send, subscribe, plot: (signal) => plots.open(signal, [signal]), keepCamera: !first && message.name === shown,
+  });
+  shown = message.name;
   if (settings) view.panel.showSettings(settings);
   if (first) for (const plot of message.plots.slice(0, 2)) plots.open(plot.title || plot.signals.join(', '), plot.signals);
   subscribe();
@@ -68,6 +76,7 @@ function receive(message: ServerMessage): void {
       status = message;
       transport.show(message);
       view?.panel.showStatus(message);
+      view?.compare.showStatus(message);
       break;
     case 'signals':
       subscription.number = message.subscription;
@@ -84,7 +93,8 @@ function receive(message: ServerMessage): void {
 
 function takeFrame(next: Frame): void {
   frame = next;
-  view?.motion.take(next, performance.now());
+  view?.take(next, performance.now());
+  if (picture) return drawPicture();
   transport.showTime(next.time);
   if (next.subscription === subscription.number) plots.add(next.time, value);
   view?.showValues(value);
@@ -94,6 +104,7 @@ const connection = new Connection({
   message: receive,
   geometry: (block) => pending && show(pending, block),
   frame: takeFrame,
+  file: (file) => download(file.name, file),
   state: (now) => {
     if (connected && !now) note('The connection is lost. Trying again…', 'problem');
     connected = now;
@@ -110,11 +121,15 @@ const help = new Help(byId('help'), [
   { keys: [']'], shown: ']', what: 'faster', action: () => transport.setSpeed((status?.speed ?? 1) * 2) },
   { keys: ['1'], shown: '1', what: 'real time', action: () => transport.setSpeed(1) },
   { keys: ['p', 'P'], shown: 'P', what: 'push the selected body away from the camera', action: () => view?.push() },
+  { keys: ['b', 'B'], shown: 'B', what: 'drop a box where the pointer is', action: () => drop.drop('box') },
+  { keys: ['o', 'O'], shown: 'O', what: 'drop a ball', action: () => drop.drop('ball') },
+  { keys: ['l', 'L'], shown: 'L', what: 'drop a capsule', action: () => drop.drop('capsule') },
   { keys: ['f', 'F'], shown: 'F', what: 'look at the selected body', action: () => view?.focus() },
   { keys: ['c', 'C'], shown: 'C', what: 'contacts and forces', action: overlay('contacts') },
   { keys: ['x', 'X'], shown: 'X', what: 'collision shapes', action: overlay('collision') },
   { keys: ['j', 'J'], shown: 'J', what: 'joint axes', action: overlay('axes') },
   { keys: ['n', 'N'], shown: 'N', what: 'names', action: overlay('names') },
+  { keys: ['k', 'K'], shown: 'K', what: 'keep: the present state as a scene file', action: () => send({ type: 'save' }) },
   { keys: ['i', 'I'], shown: 'I', what: 'picture as PNG', action: () => savePicture() },
   { keys: ['h', 'H'], shown: 'H', what: 'hide or show the panels', action: () => document.body.classList.toggle('bare') },
   { keys: ['?'], shown: '?', what: 'this help', action: () => help.toggle() },
@@ -125,12 +140,22 @@ function savePicture(): void {
   stage.canvas.toBlob((blob) => blob && download('karakuri.png', blob));
 }
 
+function drawPicture(): void {
+  view?.update(Infinity); // as it came, not on the way to it
+  sendPicture(stage, (bytes) => connection.sendBytes(bytes));
+}
+
 function draw(now: number): void {
   view?.update(now);
   stage.render();
   requestAnimationFrame(draw);
 }
-requestAnimationFrame(draw);
+if (picture) {
+  stage.fix(picture);
+  document.body.classList.add('bare', 'picture');
+} else {
+  requestAnimationFrame(draw);
+}
 
 // For tests, and for the curious.
 Object.assign(window, {

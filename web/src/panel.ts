@@ -4,15 +4,15 @@ import { el, short } from './dom';
 import type { OverlayChoice } from './overlays';
 import type { Command, SceneMessage, Settings, Status } from './protocol';
 
-const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
-const CONTACTS = ['cone', 'pyramid', 'penalty'];
+export const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
+export const CONTACTS = ['cone', 'pyramid', 'penalty'];
 const INTEGRATORS = ['semi-implicit', 'symplectic', 'rk4', 'explicit'];
 const STAGES: Record<string, string> = {
   control: '#8d6a9f', dynamics: '#3f7cac', collision: '#e0b04c', rows: '#5b9279', solve: '#d9734e', integrate: '#4f9da6', finish: '#999',
 };
 
 export class Panel {
-  private readonly gui = new GUI({ title: 'Scene', width: 270 });
+  readonly gui = new GUI({ title: 'Scene', width: 270 });
   private readonly values: Record<string, unknown> = {};
   private readonly settings: Record<string, number | string> = {};
   private readonly world: GUI;

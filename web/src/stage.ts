@@ -53,6 +53,7 @@ export class Stage {
   readonly controls: OrbitControls;
   private readonly sun = new THREE.DirectionalLight(0xfff3e0, 2.6);
   private readonly dressing = new THREE.Group();
+  private fixed: { width: number; height: number } | null = null;
   /** Half the width of what the shadow covers [m]. */
   private reach = 8;
 
@@ -76,7 +77,12 @@ export class Stage {
     this.resize();
   }
 
-  dress(message: SceneMessage, size: number): void {
+  /** What lies under everything. */
+  get grounds(): THREE.Object3D[] {
+    return this.dressing.children.slice(1); // the first is the sky
+  }
+
+  dress(message: SceneMessage, size: number, keepCamera = false): void {
     this.dressing.clear();
     const { look, view } = message;
     const sky = new THREE.Color().setRGB(look.sky[0], look.sky[1], look.sky[2], THREE.SRGBColorSpace);
@@ -86,6 +92,7 @@ export class Stage {
     this.renderer.shadowMap.enabled = look.shadows;
     for (const plane of message.visuals.filter((v) => v.kind === 'plane' && v.link === 0))
       this.dressing.add(this.ground(plane.pose, look, size));
+    if (keepCamera) return;
     if (view) {
       this.camera.position.set(...view.from);
       this.controls.target.set(...view.to);
@@ -114,9 +121,18 @@ export class Stage {
     return mesh;
   }
 
+  /** Of a picture that does not go with the window. */
+  fix(size: { width: number; height: number }): void {
+    this.fixed = size;
+    this.renderer.setPixelRatio(1);
+    this.controls.enableDamping = false;
+    this.resize();
+  }
+
   private resize(): void {
-    this.renderer.setSize(innerWidth, innerHeight);
-    this.camera.aspect = innerWidth / innerHeight;
+    const { width, height } = this.fixed ?? { width: innerWidth, height: innerHeight };
+    this.renderer.setSize(width, height);
+    this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
   }
 

@@ -1,12 +1,13 @@
 // One scene on the stage, with its panels.
 import * as THREE from 'three';
 import { ShapeSet, Motion } from './bodies';
+import { Compare } from './compare';
 import { byId } from './dom';
 import { Grab } from './grab';
 import { Inspector, Tree } from './inspector';
 import { Overlays, type OverlayChoice } from './overlays';
 import { Panel } from './panel';
-import type { Command, Properties, SceneMessage, Vec3 } from './protocol';
+import type { Command, Frame, Properties, SceneMessage, Vec3 } from './protocol';
 import { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
 
@@ -14,6 +15,7 @@ export interface Surroundings {
   send(command: Command): void;
   subscribe(): void;
   plot(signal: string): void;
+  keepCamera: boolean;
 }
 
 /** Choices outlive a scene that is loaded again. */
@@ -25,6 +27,7 @@ let grab: Grab | null = null;
 export class View {
   readonly motion: Motion;
   readonly panel: Panel;
+  readonly compare: Compare;
   private readonly visuals: ShapeSet;
   private readonly colliders: ShapeSet;
   private readonly overlays: Overlays;
@@ -47,10 +50,11 @@ export class View {
     this.colliders = new ShapeSet(message.colliders, library, () =>
       new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.45 }));
     const size = this.size();
-    stage.dress(message, size);
+    stage.dress(message, size, around.keepCamera);
     this.overlays = new Overlays(message, size, byId('labels'), choice);
     stage.scene.add(this.visuals.group, this.colliders.group, this.overlays.group);
     this.panel = new Panel(message, choice, around.send, () => this.overlaysChanged());
+    this.compare = new Compare(message, library, this.panel.gui, stage, around.send);
     this.tree = new Tree(byId('tree'), byId<HTMLInputElement>('filter'), message, (link) => this.select(link));
     this.inspector = new Inspector(byId('inspector'), message, around.send, around.plot);
     this.inspector.show(0, null);
@@ -72,6 +76,16 @@ export class View {
       if (shape.size && shape.kind !== 'plane') reach = Math.max(reach, ...shape.size);
     for (const joint of this.message.joints) reach = Math.max(reach, Math.hypot(joint.frame[0], joint.frame[1], joint.frame[2]));
     return Math.min(50, 1.5 * reach);
+  }
+
+  take(frame: Frame, now: number): void {
+    this.motion.take(frame, now);
+    this.compare.take(frame, now);
+  }
+
+  /** What the pointer can be on. */
+  get solid(): THREE.Object3D[] {
+    return [this.visuals.group, ...this.stage.grounds];
   }
 
   get signals(): string[] {
@@ -145,12 +159,13 @@ export class View {
 
   update(now: number): void {
     if (this.motion.update(now)) this.place();
+    this.compare.update(now);
     this.paint();
     this.overlays.placeNames(this.motion.matrices, this.stage.camera);
     grab?.update();
   }
 
   dispose(): void {
-    for (const part of [this.visuals, this.colliders, this.overlays, this.panel]) part.dispose();
+    for (const part of [this.visuals, this.colliders, this.overlays, this.compare, this.panel]) part.dispose();
   }
 }

@@ -87,6 +87,10 @@ class World {
   /// joined to what, and the number of shapes, must stay. Empty when taken, else what is wrong, and nothing
   /// changes. model() is another one afterwards; scene_hash() may be.
   std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
+  /// Adds links with their joints and shapes while it runs. All that is there must stay, and keeps its state
+  /// to the bit: positions, velocities, drives, contacts and their warm starts. Empty when done, else what is
+  /// wrong, and nothing changes. Snapshots of before do not fit afterwards.
+  std::vector<Diagnostic> extend(const std::function<void(Scene&)>& change);
 
   // ---- where it is; spans are good until the next step
   double time() const;
