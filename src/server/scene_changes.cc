@@ -25,7 +25,6 @@ void LiveSession::Impl::scene_changed(bool timeline_fits) {
     if (!timeline_fits) other->timeline.clear();
     other->timeline.keep(other->session);
   }
-  wake_all();
   restart_clock();
 }
 
@@ -120,9 +119,9 @@ LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
   const auto change = [&](Scene& scene) {
     scene.add_body(name, shape, kDensity * volume(shape), Transform::translation(at));
   };
-  Errors errors = session.extend(change);
+  Errors errors = session.edit(change);
   if (!errors.empty()) return errors;
-  also([&](Session& s) { s.extend(change); });
+  also([&](Session& s) { s.edit(change); });
   describe_scene();
   scene_changed(false);
   for (const auto& [id, client] : clients) send_scene(id);

@@ -83,6 +83,7 @@ void Server::Impl::accept() {
   acceptor.async_accept([this](Error error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     // one too many is closed at once: the queue of the system must not fill up with them
+    if (!error) socket.set_option(tcp::no_delay(true), error);
     if (!error && connections < options.max_connections)
       std::make_shared<Http>(*this, std::move(socket), Slot(connections))->read();
     accept();

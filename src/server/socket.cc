@@ -22,7 +22,6 @@ void Socket::accept(const Request& request) {
   timeout.keep_alive_pings = true;
   stream_.set_option(timeout);
   stream_.read_message_max(server_.options.max_message);
-  beast::get_lowest_layer(stream_).socket().set_option(tcp::no_delay(true));
   stream_.async_accept(request, [self = shared_from_this()](Error error) {
     if (error) return self->fail();
     self->open_ = true;

@@ -158,12 +158,6 @@ std::vector<Diagnostic> Session::edit(const std::function<void(Scene&)>& change)
   return flaws;
 }
 
-std::vector<Diagnostic> Session::extend(const std::function<void(Scene&)>& change) {
-  std::vector<Diagnostic> flaws = impl_->world.extend(change);
-  if (flaws.empty()) change(impl_->scene.scene);
-  return flaws;
-}
-
 LoadedScene Session::present_scene() const {
   LoadedScene out = impl_->scene;
   keep_state(out, impl_->world);

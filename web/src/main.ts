@@ -25,6 +25,7 @@ let properties: Properties | null = null;
 let status: Status | null = null;
 let frame: Frame | null = null;
 let connected = false;
+let firstPicture = 0; // [ms] since the page was asked for
 let shown = ''; // name of the scene
 const subscription = { number: -1, names: new Map<string, number>() };
 
@@ -148,6 +149,7 @@ function drawPicture(): void {
 function draw(now: number): void {
   view?.update(now);
   stage.render();
+  if (firstPicture === 0 && view && frame) firstPicture = performance.now();
   requestAnimationFrame(draw);
 }
 if (picture) {
@@ -168,6 +170,7 @@ Object.assign(window, {
     get scene() { return pending; },
     get settings() { return settings; },
     get properties() { return properties; },
+    get firstPicture() { return firstPicture; },
     get connected() { return connected; },
     get ready() { return view !== null && frame !== null; },
     select: (link: number) => view?.select(link),

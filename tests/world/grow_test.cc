@@ -48,13 +48,13 @@ void expect_same_links(const World& a, const World& b) {
   }
 }
 
-TEST(Extend, OthersKeepTheirBitsAndTheirFuture) {
+TEST(Grow, OthersKeepTheirBitsAndTheirFuture) {
   World plain = make_heap(), grown = make_heap();
   plain.step(300);
   grown.step(300);
   ASSERT_GT(grown.contacts().size(), 8u);
   // far away, so that nothing of it can be felt
-  ASSERT_TRUE(grown.extend([](Scene& s) { add_ball(s, {50, 0, 0.5}); }).empty());
+  ASSERT_TRUE(grown.edit([](Scene& s) { add_ball(s, {50, 0, 0.5}); }).empty());
   EXPECT_EQ(grown.time(), plain.time());
   expect_same_links(plain, grown);
   plain.step(200);
@@ -65,7 +65,7 @@ TEST(Extend, OthersKeepTheirBitsAndTheirFuture) {
   EXPECT_NEAR(grown.pose(ball).p.z(), 0.5 - 0.5 * 9.80665 * 0.2 * 0.2, 1e-2);
 }
 
-TEST(Extend, AlsoAfterACut) {
+TEST(Grow, AlsoAfterACut) {
   World world = make_heap();
   world.step(200);
   const JointId hinge = world.scene().mechanism.find_joint("hinge");
@@ -73,7 +73,7 @@ TEST(Extend, AlsoAfterACut) {
   ASSERT_TRUE(world.detach(hinge).empty());
   world.step(20);
   const Transform X = world.pose(world.scene().mechanism.find_link("arm"));
-  ASSERT_TRUE(world.extend([](Scene& s) { add_ball(s, {0, 0, 5}); }).empty());
+  ASSERT_TRUE(world.edit([](Scene& s) { add_ball(s, {0, 0, 5}); }).empty());
   EXPECT_EQ(world.pose(world.scene().mechanism.find_link("arm")).p, X.p);
   EXPECT_FALSE(world.restore(before).empty());  // it knows nothing of the ball
   const Snapshot now = world.snapshot();
@@ -83,16 +83,14 @@ TEST(Extend, AlsoAfterACut) {
   EXPECT_EQ(world.hash(), hash);
 }
 
-TEST(Extend, TakesNothingAwayAndTellsWhatIsWrong) {
+TEST(Grow, TakesNothingAwayAndTellsWhatIsWrong) {
   World world = make_heap();
   world.step(10);
   const std::uint64_t hash = world.hash();
-  EXPECT_FALSE(world.extend([](Scene& s) { s = Scene{}; }).empty());
-  EXPECT_FALSE(world
-                   .extend([](Scene& s) {
-                     s.add_body("bad", Shape::sphere(-1), 1, Transform::translation({0, 0, 5}));
-                   })
-                   .empty());
+  EXPECT_FALSE(world.edit([](Scene& s) { s = Scene{}; }).empty());
+  EXPECT_FALSE(
+      world.edit([](Scene& s) { s.add_body("bad", Shape::sphere(-1), 1, Transform::translation({0, 0, 5})); })
+          .empty());
   EXPECT_EQ(world.hash(), hash);
 }
 
