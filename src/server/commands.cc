@@ -70,15 +70,20 @@ LinkId link_of(const Description& description, const Json& message) {
 void LiveSession::Impl::perform(ClientId id, const std::string& text) {
   if (!clients.contains(id)) return;
   Errors errors;
+  Json number;  // by which the sender knows which message is meant
   try {
     const Json message = Json::parse(text);
+    if (message.is_object() && message.contains("id") && message["id"].is_number()) number = message["id"];
     errors = command(id, message);
   } catch (const std::exception& e) {  // not JSON, or not what was expected there
     errors = {refused(fmt::format("message not understood: {}", e.what()))};
   }
   for (const Diagnostic& d : errors)
-    server.send_text(id,
-                     dump({{"type", "problem"}, {"where", d.where}, {"what", d.what}, {"remedy", d.remedy}}));
+    server.send_text(id, dump({{"type", "problem"},
+                               {"id", number},
+                               {"where", d.where},
+                               {"what", d.what},
+                               {"remedy", d.remedy}}));
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& message) {
@@ -104,7 +109,11 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
   if (type == "reset") return reset(message.value("keyframe", std::string()));
   if (type == "scrub") return scrub(number(message, "time"));
   if (type == "subscribe") return subscribe(id, message);
-  if (type == "contacts") return client.contacts = message.at("on").get<bool>(), Errors{};
+  if (type == "show") {
+    client.parts = {message.value("contacts", false), message.value("boxes", false),
+                    message.value("islands", false)};
+    return {};
+  }
   if (type == "drag") return drag(id, message);
   if (type == "release") return end_drag(id), Errors{};
   if (type == "push") return push(message);

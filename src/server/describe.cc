@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include <Eigen/Eigenvalues>
+
 #include "server/geometry.h"
 
 namespace karakuri::server_detail {
@@ -17,6 +19,19 @@ Json vector_json(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 Json pose_json(const Transform& X) {
   const Quat r(X.R);
   return {X.p.x(), X.p.y(), X.p.z(), r.w(), r.x(), r.y(), r.z()};
+}
+
+/// The solid box of even density with this inertia: pose in the link and half its edges. Of the moments
+/// I_x = m (b^2 + c^2) / 3 and so on, with half edges a, b, c:  a^2 = 3 (I_y + I_z - I_x) / (2 m).
+Json inertia_box(const Inertia& inertia) {
+  if (!(inertia.mass > 0)) return nullptr;
+  const Eigen::SelfAdjointEigenSolver<Mat3> principal(inertia.about_com);
+  Mat3 axes = principal.eigenvectors();
+  if (axes.determinant() < 0) axes.col(2) *= -1;
+  const Vec3 moments = principal.eigenvalues();
+  const Vec3 half =
+      (1.5 / inertia.mass * (Vec3::Constant(moments.sum()) - 2 * moments)).cwiseMax(0.0).cwiseSqrt();
+  return {{"pose", pose_json({axes, inertia.com})}, {"half", vector_json(half)}};
 }
 
 class Describer {
@@ -36,8 +51,8 @@ class Describer {
                 {"meshes", Json::array()},
                 {"ui", ui()},
                 {"plots", plots()},
-                {"actuators", names(scene_.actuators)},
-                {"sensors", names(scene_.sensors)},
+                {"actuators", actuators()},
+                {"sensors", sensors()},
                 {"keyframes", names(scene_.keyframes)}};
     all["meshes"] = geometry_.table();
     look(all);
@@ -61,12 +76,13 @@ class Describer {
   }
 
   Json links() const {
-    Json all = Json::array({{{"name", "world"}, {"parent", -1}, {"com", {0, 0, 0}}}});
+    Json all = Json::array({{{"name", "world"}, {"parent", -1}, {"com", {0, 0, 0}}, {"box", nullptr}}});
     for (const LinkId id : moving_) {
       const Link& link = mechanism_.link(id);
       all.push_back({{"name", link.name},
                      {"parent", link.parent ? index(link.parent) : 0},
-                     {"com", vector_json(link.inertia.com)}});
+                     {"com", vector_json(link.inertia.com)},
+                     {"box", inertia_box(link.inertia)}});
     }
     return all;
   }
@@ -81,7 +97,9 @@ class Describer {
                      {"child", index(joint.child)},
                      {"loop", mechanism_.link(joint.child).is_virtual()},
                      {"frame", pose_json(joint.X_PF)},
+                     {"frameInChild", pose_json(joint.X_CM)},
                      {"axis", vector_json(joint.axis)},
+                     {"secondAxis", vector_json(joint.second_axis)},
                      {"q", q_size(joint.kind)},
                      {"dofs", v_size(joint.kind)}});
     }
@@ -168,6 +186,26 @@ class Describer {
     Json all = Json::array();
     for (const Plot& plot : scene_.script.plots)
       all.push_back({{"title", plot.title}, {"signals", plot.signals}});
+    return all;
+  }
+
+  Json actuators() const {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < scene_.actuators.size(); ++i) {
+      const Actuator& actuator = scene_.actuators[i];
+      all.push_back({{"name", actuator.name},
+                     {"low", number(actuator.control.low)},
+                     {"high", number(actuator.control.high)},
+                     {"control", number(session_.controls()[i])}});
+    }
+    return all;
+  }
+
+  Json sensors() const {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < scene_.sensors.size(); ++i)
+      all.push_back(
+          {{"name", scene_.sensors[i].name}, {"size", session_.reading(static_cast<int>(i)).size()}});
     return all;
   }
 

@@ -6,6 +6,7 @@
 
 #include "karakuri/server/live_session.h"
 #include "server/describe.h"
+#include "server/frame.h"
 #include "server/timeline.h"
 
 namespace karakuri {
@@ -18,7 +19,7 @@ struct LiveSession::Impl {
   struct Client {
     std::uint32_t subscription = 0;
     std::vector<Signal> signals;
-    bool contacts = false;
+    server_detail::FrameParts parts;
     SpringId drag;
   };
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "server/frame.h"
 #include "server/live_impl.h"
 
 namespace karakuri {
@@ -147,17 +146,17 @@ void LiveSession::Impl::broadcast(const Json& message) {
 void LiveSession::Impl::send_frames() {
   if (!std::exchange(changed, false)) return;
   last_frame = Clock::now();
+  std::map<FrameParts, Bytes> bodies;
   const std::string others = other_poses();
-  Bytes bodies[2];
   for (const auto& [id, client] : clients) {
     if (!server.wants_frame(id)) {
       changed = true;
       continue;
     }
-    Bytes& body = bodies[client.contacts ? 1 : 0];
+    Bytes& body = bodies[client.parts];
     if (!body)
-      body = std::make_shared<const std::string>(
-          encode_frame(session, description.links, paused, client.contacts));
+      body =
+          std::make_shared<const std::string>(encode_frame(session, description.links, paused, client.parts));
     server.send_frame(id, body, encode_signals(session, client.subscription, client.signals) + others);
   }
 }

@@ -41,7 +41,7 @@ void step_to(Session& session, double time) {
 }  // namespace
 
 std::string render_url(const Server& server, int width, int height) {
-  return fmt::format("{}&render={}x{}", server.url(), width, height);
+  return fmt::format("{}&quality=3&render={}x{}", server.url(), width, height);
 }
 
 std::vector<Diagnostic> render(Session& session, Server& server, const RenderOptions& options,
@@ -57,8 +57,7 @@ std::vector<Diagnostic> render(Session& session, Server& server, const RenderOpt
   const double start = session.time();
   for (int i = 0; i < options.frames; ++i) {
     step_to(session, start + i / options.fps);
-    server.send_frame(page,
-                      std::make_shared<const std::string>(encode_frame(session, scene.links, true, false)),
+    server.send_frame(page, std::make_shared<const std::string>(encode_frame(session, scene.links, true, {})),
                       encode_signals(session, 0, {}));
     const auto answer = wait(server, options.frame_seconds, stop, [&](const ClientEvent& e) {
       return e.client == page && (e.binary || e.kind == ClientEventKind::kClosed);

@@ -36,7 +36,10 @@ namespace {
 std::function<void(Scene&)> change_of(const Session& session, const Json& message) {
   const Mechanism& m = session.world().scene().mechanism;
   const auto what = message.at("what").get<std::string>(), name = message.at("name").get<std::string>();
-  const double value = number(message, "value");
+  const bool no_limit = message.at("value").is_null() && (what == "lower" || what == "upper");
+  const double value = !no_limit         ? number(message, "value")
+                       : what == "lower" ? -DofProperties::kNone
+                                         : DofProperties::kNone;
   if (what == "mass" || what == "friction") {
     const LinkId link = m.find_link(name);
     if (!link) throw std::invalid_argument(fmt::format("there is no link '{}'", name));

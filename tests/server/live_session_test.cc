@@ -99,7 +99,7 @@ TEST_F(LiveTest, HostileMessagesAreRefusedAndTheSessionGoesOn) {
       R"({"type":"subscribe","signals":7})",
       R"({"type":"subscribe","signals":[7]})",
       R"({"type":"subscribe","signals":["no.such.thing"]})",
-      R"({"type":"contacts","on":3})",
+      R"({"type":"show","contacts":3})",
       R"({"type":"drag","link":0,"point":[0,0,0],"target":[0,0,0]})",
       R"({"type":"drag","link":-1,"point":[0,0,0],"target":[0,0,0]})",
       R"({"type":"drag","link":1e300,"point":[0,0,0],"target":[0,0,0]})",
@@ -158,7 +158,7 @@ TEST_F(LiveTest, AClientThatNeverReadsDoesNotSlowTheRest) {
   const double reached = run(session, [&] {
     const test::Client silent(server_->port());
     silent.send(test::upgrade_request("/socket?token=" + server_->token(), server_->port()));
-    silent.send(test::text_frame(R"({"type":"contacts","on":true})"));
+    silent.send(test::text_frame(R"({"type":"show","contacts":true})"));
     const auto client = join();
     client->wait_for("status");
     std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -271,7 +271,7 @@ TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
     EXPECT_NEAR(status.at("compare").at("distance").get<double>(), 4.9e-5, 3e-5);
     EXPECT_EQ(status.at("compare").at("link"), "box");
     // both are in each frame: head, poses, states of two links padded to 4, no signals, poses again
-    EXPECT_EQ(client->wait_for_binary(2).size(), 24u + 2 * 28 + 4 + 8 + 2 * 28);
+    EXPECT_EQ(client->wait_for_binary(2).size(), 32u + 2 * 28 + 4 + 8 + 2 * 28);
     // back to before it began, where the two are one
     client->send_text(R"({"type":"scrub","time":0})");
     while (!status.is_null() && status.at("time") != 0) status = client->wait_for("status");
@@ -280,7 +280,7 @@ TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
     EXPECT_EQ(status.at("compare").at("settings").at("contact"), "penalty");
     client->send_text(R"({"type":"compare","settings":null})");
     while (!status.is_null() && !status.at("compare").is_null()) status = client->wait_for("status");
-    EXPECT_EQ(client->wait_for_binary(2).size(), 24u + 2 * 28 + 4 + 8);
+    EXPECT_EQ(client->wait_for_binary(2).size(), 32u + 2 * 28 + 4 + 8);
     return 0;
   });
   EXPECT_EQ(session.world().settings().contact, ContactModel::kPyramid);

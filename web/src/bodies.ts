@@ -6,6 +6,14 @@ import type { ShapeLibrary } from './shapes';
 const PALETTE = ['#d9734e', '#3f7cac', '#e0b04c', '#5b9279', '#8d6a9f', '#c05a6b', '#4f9da6', '#a58a5f'];
 const SELECTED = new THREE.Color('#ffd166');
 const ASLEEP = new THREE.Color('#8a94a6');
+const ALONE = new THREE.Color('#b9bec6');
+
+/** How bodies are coloured, beside their own colours. */
+export interface Paint {
+  selected: number;
+  states: Uint8Array | null; // where sleeping is shown
+  islands: Int32Array | null; // where islands are shown
+}
 
 interface Item {
   link: number;
@@ -20,17 +28,24 @@ function colorOf(color: Color | null, link: number): THREE.Color {
   return new THREE.Color().setRGB(color[0], color[1], color[2], THREE.SRGBColorSpace);
 }
 
+/** Islands next to each other get hues far apart: steps of the golden angle. */
+function colorOfIsland(island: number, out: THREE.Color): THREE.Color {
+  return island < 0 ? out.copy(ALONE) : out.setHSL((island * 0.381966) % 1, 0.62, 0.55, THREE.SRGBColorSpace);
+}
+
 /** Shapes on links: one draw call for all that are alike. */
 export class ShapeSet {
   readonly group = new THREE.Group();
-  readonly items: Item[] = [];
+  private readonly items: Item[] = [];
 
   constructor(shapes: ShapeInfo[], library: ShapeLibrary, makeMaterial: (opacity: number) => THREE.Material) {
     const alike = new Map<string, ShapeInfo[]>();
     for (const shape of shapes) {
       if (shape.kind === 'plane') continue;
       const key = `${library.key(shape)} ${shape.color?.[3] ?? 1}`;
-      alike.set(key, [...(alike.get(key) ?? []), shape]);
+      const some = alike.get(key);
+      if (some) some.push(shape);
+      else alike.set(key, [shape]);
     }
     for (const some of alike.values()) this.add(some, library, makeMaterial(some[0]!.color?.[3] ?? 1));
   }
@@ -39,6 +54,7 @@ export class ShapeSet {
     const mesh = new THREE.InstancedMesh(library.geometry(some[0]!), material, some.length);
     mesh.frustumCulled = false;
     mesh.castShadow = mesh.receiveShadow = true;
+    mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     some.forEach((shape, index) => {
       const [px, py, pz, qw, qx, qy, qz] = shape.pose;
       const local = new THREE.Matrix4().compose(
@@ -53,7 +69,8 @@ export class ShapeSet {
 
   place(matrices: THREE.Matrix4[]): void {
     const m = new THREE.Matrix4();
-    for (const item of this.items) item.mesh.setMatrixAt(item.index, m.multiplyMatrices(matrices[item.link]!, item.local));
+    for (const item of this.items)
+      m.multiplyMatrices(matrices[item.link]!, item.local).toArray(item.mesh.instanceMatrix.array, 16 * item.index);
     for (const child of this.group.children) {
       const mesh = child as THREE.InstancedMesh;
       mesh.instanceMatrix.needsUpdate = true;
@@ -61,19 +78,37 @@ export class ShapeSet {
     }
   }
 
-  paint(selected: number, states: Uint8Array | null): void {
+  paint({ selected, states, islands }: Paint): void {
     const mixed = new THREE.Color();
-    for (const item of this.items) {
-      mixed.copy(item.color);
-      if (states && item.link > 0 && states[item.link - 1] === 1) mixed.lerp(ASLEEP, 0.6);
-      if (item.link === selected && selected > 0) mixed.lerp(SELECTED, 0.55);
-      item.mesh.setColorAt(item.index, mixed);
-      item.mesh.instanceColor!.needsUpdate = true;
+    for (const { link, color, mesh, index } of this.items) {
+      mixed.copy(color);
+      if (islands && link > 0) colorOfIsland(islands[link - 1] ?? -1, mixed);
+      if (states && link > 0 && states[link - 1] === 1) mixed.lerp(ASLEEP, 0.75);
+      if (link === selected && selected > 0) mixed.lerp(SELECTED, 0.55);
+      mesh.setColorAt(index, mixed);
+      mesh.instanceColor!.needsUpdate = true;
     }
   }
 
+  /** Around all shapes, where they were placed last. */
+  bounds(): THREE.Box3 {
+    const all = new THREE.Box3();
+    const one = new THREE.Box3();
+    const m = new THREE.Matrix4();
+    for (const { mesh, index } of this.items) {
+      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+      mesh.getMatrixAt(index, m);
+      all.union(one.copy(mesh.geometry.boundingBox!).applyMatrix4(m));
+    }
+    return all;
+  }
+
   dispose(): void {
-    for (const child of this.group.children) (child as THREE.InstancedMesh).dispose();
+    for (const child of this.group.children) {
+      const mesh = child as THREE.InstancedMesh<THREE.BufferGeometry, THREE.Material>;
+      mesh.dispose();
+      mesh.material.dispose();
+    }
     this.group.removeFromParent();
   }
 }
@@ -83,7 +118,7 @@ export class Motion {
   readonly matrices: THREE.Matrix4[];
   private previous: Frame | null = null;
   private next: Frame | null = null;
-  private arrived = 0;
+  private arrived = 0; // [ms]
   private interval = 1 / 60;
   private settled = false;
 

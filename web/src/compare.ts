@@ -2,9 +2,10 @@
 import type GUI from 'lil-gui';
 import * as THREE from 'three';
 import { Motion, ShapeSet } from './bodies';
+import type { Send } from './connection';
 import { el, short } from './dom';
 import { CONTACTS, SOLVERS } from './panel';
-import type { Command, Frame, SceneMessage, Status } from './protocol';
+import type { Frame, SceneMessage, Status } from './protocol';
 import type { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
 
@@ -25,7 +26,7 @@ export class Compare {
     library: ShapeLibrary,
     gui: GUI,
     private readonly stage: Stage,
-    private readonly send: (command: Command) => void,
+    private readonly send: Send,
   ) {
     this.motion = new Motion(message);
     this.material = new THREE.MeshStandardMaterial({ roughness: 0.6, transparent: true, depthWrite: false });
@@ -62,6 +63,7 @@ export class Compare {
     if (frame.other) this.motion.take({ ...frame, poses: frame.other }, now);
     if (this.shapes.group.visible !== (frame.other !== null)) this.seen = false;
     this.shapes.group.visible = frame.other !== null;
+    this.stage.touch();
   }
 
   update(now: number): void {
@@ -69,6 +71,7 @@ export class Compare {
     if (!this.shapes.group.visible || (!this.motion.update(now) && this.seen)) return;
     this.seen = true;
     this.shapes.place(this.motion.matrices);
+    this.stage.touch();
   }
 
   showStatus(status: Status): void {
@@ -81,9 +84,9 @@ export class Compare {
     const step = Object.values(status.times).reduce((a, b) => a + b, 0);
     const rows: [string, string][] = [
       ['apart', `${short(other.distance ?? NaN)} m${other.link ? ` (${other.link})` : ''}`],
-      ['residual', `${status.residual?.toExponential(1)} | ${other.residual?.toExponential(1)} m/s`],
-      ['penetration', `${(1e3 * status.penetration).toFixed(3)} | ${(1e3 * (other.penetration ?? NaN)).toFixed(3)} mm`],
-      ['energy', `${short(status.kinetic + status.potential)} | ${short(other.energy ?? NaN)} J`],
+      ['residual', `${(status.residual ?? NaN).toExponential(1)} | ${(other.residual ?? NaN).toExponential(1)} m/s`],
+      ['penetration', `${(1e3 * (status.penetration ?? NaN)).toFixed(3)} | ${(1e3 * (other.penetration ?? NaN)).toFixed(3)} mm`],
+      ['energy', `${short((status.kinetic ?? NaN) + (status.potential ?? NaN))} | ${short(other.energy ?? NaN)} J`],
       ['step', `${(1e3 * step).toFixed(3)} | ${(1e3 * other.step).toFixed(3)} ms`],
     ];
     this.figures.replaceChildren(...rows.flatMap(([name, value]) => [el('span', '', name), el('b', '', value)]));
@@ -91,6 +94,5 @@ export class Compare {
 
   dispose(): void {
     this.shapes.dispose();
-    this.material.dispose();
   }
 }

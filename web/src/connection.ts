@@ -2,23 +2,37 @@
 import { decode, type Command, type Frame, type ServerMessage } from './protocol';
 
 export interface Handlers {
-  message(message: ServerMessage): void;
+  message(message: Exclude<ServerMessage, { type: 'problem' }>): void;
+  problem(why: string): void;
   geometry(block: ArrayBuffer): void;
   frame(frame: Frame): void;
   file(file: File): void;
   state(connected: boolean): void;
 }
 
+/** Hears what is wrong with a command. */
+export type Refused = (why: string) => void;
+export type Send = (command: Command, refused?: Refused) => void;
+
+const MOST_ASKERS = 1000;
+
 export class Connection {
   private socket: WebSocket | null = null;
   private wait = 250; // [ms] until the next try
+  private sent = 0;
+  private readonly askers = new Map<number, Refused>();
 
   constructor(private readonly handlers: Handlers) {
     this.open();
   }
 
-  send(command: Command): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(command));
+  /** `refused` is told what the server finds wrong with the command, in place of the handlers. */
+  send(command: Command, refused?: Refused): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    const id = ++this.sent;
+    if (refused) this.askers.set(id, refused);
+    this.askers.delete(id - MOST_ASKERS);
+    this.socket.send(JSON.stringify(refused ? { ...command, id } : command));
   }
 
   sendBytes(bytes: Blob): void {
@@ -43,10 +57,18 @@ export class Connection {
   }
 
   private receive(data: string | ArrayBuffer): void {
-    if (typeof data === 'string') return this.handlers.message(JSON.parse(data) as ServerMessage);
+    if (typeof data === 'string') return this.hear(JSON.parse(data) as ServerMessage);
     const message = decode(data);
     if (message && 'geometry' in message) this.handlers.geometry(message.geometry);
     if (message && 'file' in message) this.handlers.file(message.file);
     if (message && 'frame' in message) this.handlers.frame(message.frame);
+  }
+
+  private hear(message: ServerMessage): void {
+    if (message.type !== 'problem') return this.handlers.message(message);
+    const why = [message.where, message.what, message.remedy].filter(Boolean).join(': ');
+    const asker = message.id === null ? undefined : this.askers.get(message.id);
+    if (asker) asker(why);
+    else this.handlers.problem(why);
   }
 }

@@ -6,13 +6,13 @@ export function el<K extends keyof HTMLElementTagNameMap>(tag: K, className = ''
   return element;
 }
 
-export function button(text: string, title: string, action: () => void): HTMLButtonElement {
+export function button(text: string, title: string, action: (event: MouseEvent) => void): HTMLButtonElement {
   const element = el('button', '', text);
   element.type = 'button';
   element.title = title;
   element.setAttribute('aria-label', title);
-  element.onclick = () => {
-    action();
+  element.onclick = (event) => {
+    action(event);
     element.blur(); // so that space is for the transport again
   };
   return element;

@@ -1,130 +1,124 @@
-// The tree of links, and the values of the one that is selected: live, plotted by click, edited in place.
+// The values of what is selected: live, plotted by click, edited in place.
+import type { Refused } from './connection';
 import { button, el, short } from './dom';
-import type { Command, JointInfo, Properties, SceneMessage } from './protocol';
+import { Field } from './field';
+import type { JointInfo, Properties, SceneMessage } from './protocol';
+import type { Chosen } from './tree';
+import type { Surroundings } from './view';
 
-const MOST_ROWS = 3000;
+const AXES = ['x', 'y', 'z'];
+/** What is said of a link: label, unit, signals. */
+const LINK_ROWS: [string, string, string[]][] = [
+  ['position', 'm', ['px', 'py', 'pz']],
+  ['velocity', 'm/s', ['vx', 'vy', 'vz']],
+  ['turning', 'rad/s', ['wx', 'wy', 'wz']],
+  ['contact', 'N', ['fx', 'fy', 'fz']],
+];
+const TURNS = new Set(['revolute', 'screw', 'spherical', 'universal']);
 
-export class Tree {
-  private readonly rows: HTMLElement[] = [];
-
-  constructor(root: HTMLElement, filter: HTMLInputElement, message: SceneMessage, select: (link: number) => void) {
-    const children = new Map<number, number[]>();
-    message.links.forEach((link, i) => {
-      if (i > 0) children.set(link.parent, [...(children.get(link.parent) ?? []), i]);
-    });
-    const jointOf = new Map(message.joints.filter((j) => !j.loop).map((j) => [j.child, j]));
-    const list: HTMLElement[] = [];
-    const visit = (link: number, depth: number): void => {
-      if (list.length >= MOST_ROWS) return;
-      const row = el('div', 'row', message.links[link]!.name);
-      row.setAttribute('role', 'treeitem');
-      row.style.paddingLeft = `${0.6 + 0.7 * Math.min(depth, 12)}rem`;
-      const joint = jointOf.get(link);
-      if (joint && joint.kind !== 'free') row.append(el('small', '', `${joint.name} · ${joint.kind}`));
-      row.onclick = () => select(link);
-      this.rows[link] = row;
-      list.push(row);
-      for (const child of children.get(link) ?? []) visit(child, depth + 1);
-    };
-    for (const top of children.get(0) ?? []) visit(top, 0);
-    root.replaceChildren(...list);
-    filter.oninput = () => {
-      const wanted = filter.value.toLowerCase();
-      for (const row of list) row.hidden = !row.textContent!.toLowerCase().includes(wanted);
-    };
-  }
-
-  mark(link: number): void {
-    for (const row of this.rows) row?.classList.toggle('selected', row === this.rows[link]);
-    this.rows[link]?.scrollIntoView({ block: 'nearest' });
-  }
+/** Units of one dof: of its position, of efforts. */
+function unitsOf(joint: JointInfo, dof: number): { position: string; effort: string } {
+  const slides = { prismatic: 1, cylindrical: 1, planar: 2, free: 3 }[joint.kind] ?? 0;
+  return dof < slides && !TURNS.has(joint.kind) ? { position: 'm', effort: 'N' } : { position: 'rad', effort: 'N m' };
 }
 
 export class Inspector {
   /** What its rows show. */
   signals: string[] = [];
   private readonly outputs = new Map<string, HTMLElement>();
-  private link = 0;
+  /** Fields that follow a signal, and those that follow the properties. */
+  private live: { signal: string; field: Field }[] = [];
+  private kept: { field: Field; value: (p: Properties) => number | null | undefined }[] = [];
 
-  constructor(
-    private readonly root: HTMLElement,
-    private readonly message: SceneMessage,
-    private readonly send: (command: Command) => void,
-    private readonly plot: (signal: string) => void,
-  ) {}
+  constructor(private readonly root: HTMLElement, private readonly message: SceneMessage, private readonly around: Surroundings) {}
 
-  show(link: number, properties: Properties | null): void {
-    this.link = link;
+  show(chosen: Chosen, properties: Properties | null): void {
     this.signals = [];
+    this.live = [];
+    this.kept = [];
     this.outputs.clear();
     this.root.replaceChildren();
-    this.root.hidden = link === 0;
-    if (link === 0) return;
-    const info = this.message.links[link]!;
-    this.root.append(el('h2', '', info.name));
-    for (const [label, parts] of [
-      ['position', ['px', 'py', 'pz']],
-      ['velocity', ['vx', 'vy', 'vz']],
-      ['turning', ['wx', 'wy', 'wz']],
-      ['contact force', ['fx', 'fy', 'fz']],
-    ] as const)
-      this.row(label, parts.map((p) => `link.${info.name}.${p}`));
-    const own = properties?.links[info.name];
-    if (own) this.field('mass [kg]', own.mass, (value) => this.edit('mass', info.name, 0, value), 'mass');
-    if (own?.friction !== undefined)
-      this.field('friction', own.friction, (value) => this.edit('friction', info.name, 0, value), 'friction');
-    const joint = this.message.joints.find((j) => j.child === link && !j.loop);
-    if (joint && joint.dofs > 0 && joint.kind !== 'free') this.joint(joint, properties);
+    if (chosen.joint !== undefined) this.loop(this.message.joints[chosen.joint]!);
+    else if (chosen.link > 0) this.link(chosen.link);
+    else this.root.append(el('p', 'hint', 'Click a body to see and change its values; drag it to pull it.'));
+    if (properties) this.refresh(properties);
   }
 
   refresh(properties: Properties): void {
-    if (!this.root.contains(document.activeElement)) this.show(this.link, properties);
+    for (const { field, value } of this.kept) field.show(value(properties));
   }
 
-  private joint(joint: JointInfo, properties: Properties | null): void {
-    this.root.append(el('h3', '', `${joint.name} · ${joint.kind}`));
+  private link(link: number): void {
+    const { name } = this.message.links[link]!;
+    this.root.append(el('h2', '', name));
+    for (const [label, unit, parts] of LINK_ROWS) this.row(label, unit, parts.map((p) => `link.${name}.${p}`), AXES);
+    this.property('mass', 'kg', 'mass', name, 0, (p) => p.links[name]?.mass);
+    this.property('friction', '', 'friction', name, 0, (p) => p.links[name]?.friction);
+    const joint = this.message.joints.find((j) => j.child === link && !j.loop);
+    if (joint && joint.dofs > 0 && joint.kind !== 'free') this.joint(joint);
+  }
+
+  private loop(joint: JointInfo): void {
+    this.root.append(el('h2', '', joint.name), el('p', 'hint',
+      `${joint.kind}, closes a loop between ${this.message.links[joint.parent]!.name} and ${this.message.links[joint.child]!.name}`));
+    const set = (closed: boolean) => () => this.around.send({ type: 'set', key: `joint.${joint.name}.closed`, value: closed });
+    const bar = el('div', 'buttons');
+    bar.append(button('open', 'Open the loop', set(false)), button('close', 'Close the loop', set(true)));
+    this.root.append(bar);
+  }
+
+  private joint(joint: JointInfo): void {
     for (let dof = 0; dof < joint.dofs; ++dof) {
       const end = joint.dofs > 1 ? `.${dof}` : '';
       const key = (property: string) => `joint.${joint.name}.${property}${end}`;
-      this.row('q, v, τ', [key('q'), key('v'), key('tau')]);
-      const set = (property: string) => (value: number) => this.send({ type: 'set', key: key(property), value });
-      for (const property of ['target', 'stiffness', 'damping', 'effort']) this.field(property, null, set(property), property);
-      const limits = properties?.joints[joint.name]?.[dof];
-      if (!limits) continue;
-      for (const what of ['lower', 'upper', 'dry_friction'] as const)
-        this.field(what.replace('_', ' '), limits[what], (value) => this.edit(what, joint.name, dof, value), what);
+      const { position, effort } = unitsOf(joint, dof);
+      this.root.append(el('h3', '', `${joint.name}${joint.dofs > 1 ? ` ${dof + 1}` : ''} · ${joint.kind}`));
+      this.row('now', '', [key('q'), key('v'), key('tau')], ['q', 'v', 'τ']);
+      this.root.append(el('h4', '', 'Drive'));
+      this.drive('target', position, key('target'));
+      this.drive('stiffness', `${effort}/${position}`, key('stiffness'));
+      this.drive('damping', `${effort} s/${position}`, key('damping'));
+      this.drive('effort', effort, key('effort'));
+      this.root.append(el('h4', '', 'Joint'));
+      const own = (p: Properties) => p.joints[joint.name]?.[dof];
+      this.property('lower limit', position, 'lower', joint.name, dof, (p) => own(p)?.lower, 'none');
+      this.property('upper limit', position, 'upper', joint.name, dof, (p) => own(p)?.upper, 'none');
+      this.property('friction', effort, 'dry_friction', joint.name, dof, (p) => own(p)?.dry_friction);
+      this.property('damping', `${effort} s/${position}`, 'damping', joint.name, dof, (p) => own(p)?.damping);
     }
   }
 
-  private edit(what: string, name: string, dof: number, value: number): void {
-    this.send({ type: 'edit', what, name, dof, value });
+  /** A value of the scene. */
+  private property(label: string, unit: string, what: string, name: string, dof: number,
+    value: (p: Properties) => number | null | undefined, empty?: string): void {
+    const apply = (x: number | null, refused: Refused) => this.around.send({ type: 'edit', what, name, dof, value: x }, refused);
+    const field = new Field({ label, unit, id: what, apply, ...(empty === undefined ? {} : { empty }) });
+    this.kept.push({ field, value });
+    this.root.append(field.root);
   }
 
-  private row(label: string, signals: string[]): void {
+  /** A value of the session. */
+  private drive(label: string, unit: string, signal: string): void {
+    const apply = (x: number | null, refused: Refused) => x !== null && this.around.send({ type: 'set', key: signal, value: x }, refused);
+    const field = new Field({ label, unit, id: `drive.${label}`, apply });
+    this.live.push({ signal, field });
+    this.signals.push(signal);
+    this.root.append(field.root);
+  }
+
+  private row(label: string, unit: string, signals: string[], heads: string[]): void {
     const row = el('div', 'values');
-    row.append(el('span', '', label));
-    for (const signal of signals) {
-      const output = button('–', `Plot ${signal}`, () => this.plot(signal));
+    const name = el('span', '', label);
+    if (unit) name.append(el('small', '', unit));
+    row.append(name);
+    signals.forEach((signal, i) => {
+      const output = button('–', `Plot ${signal} (with shift: in the last plot)`, (event) => this.around.plot(signal, event.shiftKey));
       output.dataset.signal = signal;
+      output.dataset.head = heads[i]!;
       this.outputs.set(signal, output);
       this.signals.push(signal);
       row.append(output);
-    }
-    this.root.append(row);
-  }
-
-  private field(label: string, value: number | null, apply: (value: number) => void, id: string): void {
-    const row = el('label', 'field');
-    const input = el('input');
-    input.type = 'number';
-    input.step = 'any';
-    input.dataset.property = id;
-    input.placeholder = value === null ? 'none' : '';
-    if (value !== null) input.value = String(Number(value.toPrecision(6)));
-    input.onchange = () => {
-      if (input.value !== '' && Number.isFinite(Number(input.value))) apply(Number(input.value));
-    };
-    row.append(el('span', '', label), input);
+    });
     this.root.append(row);
   }
 
@@ -133,5 +127,6 @@ export class Inspector {
       const x = value(signal);
       if (x !== undefined) output.textContent = short(x);
     }
+    for (const { signal, field } of this.live) field.show(value(signal));
   }
 }

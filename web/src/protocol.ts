@@ -9,6 +9,8 @@ export interface LinkInfo {
   name: string;
   parent: number;
   com: Vec3;
+  /** The solid box with its inertia. */
+  box: { pose: Pose; half: Vec3 } | null;
 }
 export interface JointInfo {
   name: string;
@@ -17,7 +19,9 @@ export interface JointInfo {
   child: number;
   loop: boolean;
   frame: Pose;
+  frameInChild: Pose;
   axis: Vec3;
+  secondAxis: Vec3;
   q: number;
   dofs: number;
 }
@@ -53,8 +57,8 @@ export interface SceneMessage {
   meshes: MeshEntry[];
   ui: UiInfo[];
   plots: PlotInfo[];
-  actuators: string[];
-  sensors: string[];
+  actuators: { name: string; low: number | null; high: number | null; control: number }[];
+  sensors: { name: string; size: number }[];
   keyframes: string[];
   view?: { from: Vec3; to: Vec3; fov: number };
   look: { sky: Color; ground: Color; grid: boolean; shadows: boolean };
@@ -87,16 +91,16 @@ export interface Status {
   steps: number;
   paused: boolean;
   speed: number;
-  realTimeFactor: number;
+  realTimeFactor: number | null;
   memory: [number, number];
   hash: string;
   contacts: number;
   islands: number;
   rows: number;
-  residual: number;
-  penetration: number;
-  kinetic: number;
-  potential: number;
+  residual: number | null; // null: not finite
+  penetration: number | null;
+  kinetic: number | null;
+  potential: number | null;
   times: Record<string, number>;
   clients: number;
   compare: OtherStatus | null;
@@ -121,7 +125,7 @@ export type ServerMessage =
   | { type: 'properties'; properties: Properties }
   | { type: 'signals'; subscription: number; names: string[] }
   | { type: 'restarted'; time: number }
-  | { type: 'problem'; where: string; what: string; remedy: string };
+  | { type: 'problem'; id: number | null; where: string; what: string; remedy: string };
 
 export type Command =
   | { type: 'play' | 'pause' | 'release' }
@@ -130,11 +134,11 @@ export type Command =
   | { type: 'reset'; keyframe?: string }
   | { type: 'scrub'; time: number }
   | { type: 'subscribe'; signals: string[] }
-  | { type: 'contacts'; on: boolean }
+  | { type: 'show'; contacts: boolean; boxes: boolean; islands: boolean }
   | { type: 'drag'; link: number; point: Vec3; target: Vec3 }
   | { type: 'push'; link: number; point: Vec3; direction: Vec3 }
   | { type: 'set'; key: string; value: number | number[] | string | boolean }
-  | { type: 'edit'; what: string; name: string; dof?: number; value: number }
+  | { type: 'edit'; what: string; name: string; dof?: number; value: number | null }
   | { type: 'press'; name: string }
   | { type: 'compare'; settings: Record<string, number | string | boolean> | null }
   | { type: 'drop'; shape: 'box' | 'ball' | 'capsule'; at: Vec3; size: number }
@@ -144,13 +148,16 @@ export interface Frame {
   time: number;
   paused: boolean;
   poses: Float32Array; // 7 for each link but the world
-  contacts: Float32Array; // 7 each: point, force, state
+  contacts: Float32Array; // CONTACT numbers each: point, force, normal, friction, state
+  boxes: Float32Array; // 6 each: low corner, high corner
+  islands: Int32Array; // of each link but the world; empty where not asked for
   states: Uint8Array; // 0 awake, 1 asleep, 2 quarantined
   subscription: number;
   values: Float64Array;
   other: Float32Array | null; // poses in the second world, while two are compared
 }
 
+export const CONTACT = 11;
 const GEOMETRY = 1;
 const FRAME = 2;
 const FILE = 3;
@@ -168,15 +175,14 @@ export function decode(buffer: ArrayBuffer): BinaryMessage {
   if (kind === GEOMETRY) return { geometry: buffer.slice(4) };
   if (kind === FILE) return { file: decodeFile(buffer) };
   if (kind !== FRAME) return null;
-  const links = head.getUint32(4, true);
-  const contacts = head.getUint32(8, true);
-  let at = 24;
-  const poses = new Float32Array(buffer, at, links * 7);
-  at += links * 28;
-  const points = new Float32Array(buffer, at, contacts * 7);
-  at += contacts * 28;
-  const states = new Uint8Array(buffer, at, links);
-  at += Math.ceil(links / 4) * 4;
+  const [links, contacts, boxes, islands] = [8, 12, 16, 20].map((place) => head.getUint32(place, true)) as [number, number, number, number];
+  let at = 32;
+  const next = (bytes: number): number => (at += bytes) - bytes;
+  const poses = new Float32Array(buffer, next(links * 28), links * 7);
+  const points = new Float32Array(buffer, next(contacts * 4 * CONTACT), contacts * CONTACT);
+  const corners = new Float32Array(buffer, next(boxes * 24), boxes * 6);
+  const sets = new Int32Array(buffer, next(islands * 4), islands);
+  const states = new Uint8Array(buffer, next(Math.ceil(links / 4) * 4), links);
   const subscription = head.getUint32(at, true);
   const count = head.getUint32(at + 4, true);
   const values = new Float64Array(count);
@@ -184,10 +190,12 @@ export function decode(buffer: ArrayBuffer): BinaryMessage {
   at += 8 + 8 * count;
   return {
     frame: {
-      time: head.getFloat64(16, true),
-      paused: (head.getUint32(12, true) & 1) !== 0,
+      time: head.getFloat64(24, true),
+      paused: (head.getUint32(4, true) & 1) !== 0,
       poses,
       contacts: points,
+      boxes: corners,
+      islands: sets,
       states,
       subscription,
       values,

@@ -13,6 +13,6 @@ export function renderSize(): Size | null {
 }
 
 export function sendPicture(stage: Stage, send: (bytes: Blob) => void): void {
-  stage.render();
+  stage.render(0);
   stage.canvas.toBlob((blob) => blob && send(blob), 'image/png');
 }

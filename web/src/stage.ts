@@ -1,10 +1,16 @@
-// Renderer, camera, light, sky and ground.
+// Renderer, camera, light, sky and ground. Draws only when something has changed.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
-import type { SceneMessage } from './protocol';
+import type { SceneMessage, Vec3 } from './protocol';
+import { Quality } from './quality';
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
+const WIDE = 1.4; // aspect from which a view is as high as it asks; narrower ones are as wide instead
+
+const colorOf = (c: readonly number[]) => new THREE.Color().setRGB(c[0]!, c[1]!, c[2]!, THREE.SRGBColorSpace);
+
+/** One square of 5 by 5 cells; lines are darker every fifth. */
 function gridTexture(): THREE.Texture {
   const size = 1024;
   const canvas = document.createElement('canvas');
@@ -14,8 +20,8 @@ function gridTexture(): THREE.Texture {
   pen.fillRect(0, 0, size, size);
   for (let i = 0; i < 5; ++i) {
     const at = (i * size) / 5;
-    pen.fillStyle = i === 0 ? '#a9adb5' : '#dfe1e5';
-    const width = i === 0 ? 8 : 4;
+    pen.fillStyle = i === 0 ? '#b4b8be' : '#dcdfe3';
+    const width = i === 0 ? 8 : 5;
     pen.fillRect(at, 0, width, size);
     pen.fillRect(0, at, size, width);
   }
@@ -31,19 +37,28 @@ function skyDome(sky: THREE.Color, horizon: THREE.Color): THREE.Mesh {
   const material = new THREE.ShaderMaterial({
     side: THREE.BackSide,
     depthWrite: false,
+    depthTest: false,
     fog: false,
     uniforms: { sky: { value: sky }, horizon: { value: horizon } },
     vertexShader: `varying vec3 d; void main() { d = normalize(position);
-      gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
+      gl_Position = projectionMatrix * vec4(mat3(modelViewMatrix) * position, 1.0); }`,
     fragmentShader: `varying vec3 d; uniform vec3 sky; uniform vec3 horizon;
       void main() { float t = pow(clamp(d.z, 0.0, 1.0), 0.55);
-        gl_FragColor = vec4(mix(horizon, sky, t), 1.0); 
+        gl_FragColor = vec4(mix(horizon, sky, t), 1.0);
         #include <colorspace_fragment>
       }`,
   });
-  const dome = new THREE.Mesh(new THREE.SphereGeometry(800, 32, 16), material);
+  const dome = new THREE.Mesh(new THREE.SphereGeometry(1, 32, 16), material);
   dome.renderOrder = -1;
+  dome.frustumCulled = false;
   return dome;
+}
+
+/** 1, 2 or 5 times a power of ten, near `x`: what a cell of the grid measures. */
+function roundLength(x: number): number {
+  const power = 10 ** Math.floor(Math.log10(x));
+  const lead = x / power;
+  return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
 }
 
 export class Stage {
@@ -51,30 +66,37 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(45, 1, 0.02, 2000);
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
-  private readonly sun = new THREE.DirectionalLight(0xfff3e0, 2.6);
+  private readonly sun = new THREE.DirectionalLight(0xfff1dd, 2.5);
   private readonly dressing = new THREE.Group();
-  private fixed: { width: number; height: number } | null = null;
+  private readonly quality: Quality;
   /** Half the width of what the shadow covers [m]. */
   private reach = 8;
+  private fixed: { width: number; height: number } | null = null;
+  private fov = 45;
+  private changed = true;
+  /** Pictures drawn so far. */
+  drawn = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.radius = 4;
-    this.sun.shadow.bias = -0.0004;
-    this.sun.shadow.normalBias = 0.02;
+    this.sun.shadow.radius = 3;
     this.scene.add(this.sun, this.sun.target, this.dressing);
-    this.scene.add(new THREE.HemisphereLight(0xdfeaff, 0x9a938a, 1.5));
+    this.scene.add(new THREE.HemisphereLight(0xe6efff, 0xa89f94, 1.7));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
+    this.quality = new Quality(this.renderer, this.sun);
     addEventListener('resize', () => this.resize());
     this.resize();
+  }
+
+  /** The next render() draws. */
+  touch(): void {
+    this.changed = true;
   }
 
   /** What lies under everything. */
@@ -82,37 +104,48 @@ export class Stage {
     return this.dressing.children.slice(1); // the first is the sky
   }
 
-  dress(message: SceneMessage, size: number, keepCamera = false): void {
+  dress(message: SceneMessage, keepCamera = false): void {
     this.dressing.clear();
-    const { look, view } = message;
-    const sky = new THREE.Color().setRGB(look.sky[0], look.sky[1], look.sky[2], THREE.SRGBColorSpace);
-    const haze = sky.clone().lerp(new THREE.Color(0xffffff), 0.65);
-    this.scene.fog = new THREE.Fog(haze, 12 * size + 20, 60 * size + 120);
+    const { look } = message;
+    const sky = colorOf(look.sky);
+    const haze = sky.clone().lerp(new THREE.Color(0xffffff), 0.7);
     this.dressing.add(skyDome(sky, haze));
-    this.renderer.shadowMap.enabled = look.shadows;
+    this.sun.castShadow = look.shadows;
+    if (!keepCamera) this.lookAt(message.view?.from ?? [3, -3, 2], message.view?.to ?? [0, 0, 0], message.view?.fov);
+    const far = this.camera.position.distanceTo(this.controls.target);
+    this.scene.fog = new THREE.Fog(haze, 4 * far, 18 * far);
     for (const plane of message.visuals.filter((v) => v.kind === 'plane' && v.link === 0))
-      this.dressing.add(this.ground(plane.pose, look, size));
-    if (keepCamera) return;
-    if (view) {
-      this.camera.position.set(...view.from);
-      this.controls.target.set(...view.to);
-      this.camera.fov = THREE.MathUtils.radToDeg(view.fov);
-    } else {
-      this.camera.position.set(1.6 * size, -1.9 * size, 1.2 * size);
-      this.controls.target.set(0, 0, 0.35 * size);
-    }
-    this.reach = 1.3 * this.camera.position.distanceTo(this.controls.target);
-    this.camera.updateProjectionMatrix();
+      this.dressing.add(this.ground(plane.pose, colorOf(look.ground), look.grid, far));
+  }
+
+  lookAt(from: Vec3, to: Vec3, fov = Math.PI / 4): void {
+    this.camera.position.set(...from);
+    this.controls.target.set(...to);
+    this.fov = THREE.MathUtils.radToDeg(fov);
+    const far = this.camera.position.distanceTo(this.controls.target);
+    this.reach = 1.1 * far;
+    this.camera.near = far / 100;
+    this.camera.far = 60 * far;
+    this.resize();
     this.controls.update();
   }
 
-  private ground(pose: number[], look: SceneMessage['look'], size: number): THREE.Mesh {
-    const extent = 60 * size + 200;
-    const color = new THREE.Color().setRGB(look.ground[0], look.ground[1], look.ground[2], THREE.SRGBColorSpace);
-    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xffffff), 0.35), roughness: 0.95 });
-    if (look.grid) {
+  /** Looks at a box from where one sees all of it. */
+  frame(box: THREE.Box3): void {
+    const ball = box.getBoundingSphere(new THREE.Sphere());
+    const far = Math.max(0.1, ball.radius) / Math.sin(THREE.MathUtils.degToRad(this.fov / 2));
+    const from = new THREE.Vector3(0.55, -0.75, 0.38).normalize().multiplyScalar(far).add(ball.center);
+    this.lookAt(from.toArray() as Vec3, ball.center.toArray() as Vec3);
+  }
+
+  private ground(pose: number[], color: THREE.Color, grid: boolean, far: number): THREE.Mesh {
+    const extent = 40 * far;
+    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xffffff), 0.4), roughness: 0.95 });
+    if (grid) {
+      const square = 5 * roundLength(far / 12);
       material.map = gridTexture();
-      material.map.repeat.set(extent / 5, extent / 5);
+      material.map.repeat.set(extent / square, extent / square);
+      material.map.offset.set((extent / square / 2) % 1, (extent / square / 2) % 1).negate(); // a line through the origin
     }
     const mesh = new THREE.Mesh(new THREE.PlaneGeometry(extent, extent), material);
     mesh.position.set(pose[0]!, pose[1]!, pose[2]!);
@@ -124,7 +157,6 @@ export class Stage {
   /** Of a picture that does not go with the window. */
   fix(size: { width: number; height: number }): void {
     this.fixed = size;
-    this.renderer.setPixelRatio(1);
     this.controls.enableDamping = false;
     this.resize();
   }
@@ -133,25 +165,39 @@ export class Stage {
     const { width, height } = this.fixed ?? { width: innerWidth, height: innerHeight };
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
+    const half = Math.tan(THREE.MathUtils.degToRad(this.fov / 2)) * Math.max(1, WIDE / this.camera.aspect);
+    this.camera.fov = THREE.MathUtils.radToDeg(2 * Math.atan(half));
     this.camera.updateProjectionMatrix();
+    this.changed = true;
   }
 
   /** The light goes with the view, so that shadows are sharp where one looks. */
   private placeSun(): void {
     const target = this.controls.target;
     this.sun.target.position.copy(target);
-    this.sun.position.set(target.x - 0.55 * this.reach, target.y - 0.8 * this.reach, target.z + 1.5 * this.reach);
+    this.sun.position.set(target.x - 0.7 * this.reach, target.y - 0.6 * this.reach, target.z + 1.7 * this.reach);
+    this.sun.shadow.normalBias = 0.002 * this.reach;
+    this.sun.shadow.bias = -0.0003;
     const eye = this.sun.shadow.camera;
     eye.left = eye.bottom = -this.reach;
     eye.right = eye.top = this.reach;
-    eye.near = 0.01;
+    eye.near = 0.1 * this.reach;
     eye.far = 5 * this.reach;
     eye.updateProjectionMatrix();
   }
 
-  render(): void {
-    this.controls.update();
+  /** Draws where something has changed; true then. */
+  render(now: number): boolean {
+    if (this.controls.update()) this.changed = true;
+    if (!this.changed) {
+      this.quality.idle();
+      return false;
+    }
+    this.changed = false;
     this.placeSun();
     this.renderer.render(this.scene, this.camera);
+    ++this.drawn;
+    if (this.quality.drew(now)) this.resize();
+    return true;
   }
 }

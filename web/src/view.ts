@@ -1,28 +1,38 @@
 // One scene on the stage, with its panels.
 import * as THREE from 'three';
-import { ShapeSet, Motion } from './bodies';
+import { ShapeSet, Motion, type Paint } from './bodies';
+import type { Refused, Send } from './connection';
 import { Compare } from './compare';
 import { byId } from './dom';
 import { Grab } from './grab';
-import { Inspector, Tree } from './inspector';
-import { Overlays, type OverlayChoice } from './overlays';
+import { Inspector } from './inspector';
+import { OVERLAYS, Overlays, type Overlay, type OverlayChoice } from './overlays/overlays';
 import { Panel } from './panel';
-import type { Command, Frame, Properties, SceneMessage, Vec3 } from './protocol';
+import type { Frame, Properties, SceneMessage, Vec3 } from './protocol';
 import { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
+import { Tree, type Chosen } from './tree';
 
 export interface Surroundings {
-  send(command: Command): void;
+  send: Send;
   subscribe(): void;
-  plot(signal: string): void;
   keepCamera: boolean;
+  /** In a plot of its own, or with `add` in the last one. */
+  plot(signal: string, add: boolean, refused?: Refused): void;
 }
 
 /** Choices outlive a scene that is loaded again. */
-const choice: OverlayChoice = { contacts: false, collision: false, axes: false, frames: false, centres: false, names: false, sleeping: false };
+const choice = Object.fromEntries(Object.keys(OVERLAYS).map((key) => [key, false])) as OverlayChoice;
 
 let current: View | null = null;
 let grab: Grab | null = null;
+
+const same = (a: ArrayLike<number> | null, b: ArrayLike<number> | null): boolean => {
+  if (a === b) return true;
+  if (!a || !b || a.length !== b.length) return false;
+  for (let i = 0; i < a.length; ++i) if (a[i] !== b[i]) return false;
+  return true;
+};
 
 export class View {
   readonly motion: Motion;
@@ -34,8 +44,9 @@ export class View {
   private readonly tree: Tree;
   private readonly inspector: Inspector;
   private properties: Properties | null = null;
-  private selected = 0;
-  private painted = '';
+  private chosen: Chosen = { link: 0 };
+  private painted: Paint = { selected: 0, states: null, islands: null };
+  private framed: boolean;
 
   constructor(
     private readonly stage: Stage,
@@ -46,36 +57,35 @@ export class View {
     const library = new ShapeLibrary(message.meshes, geometry);
     this.motion = new Motion(message);
     this.visuals = new ShapeSet(message.visuals, library, (opacity) =>
-      new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.08, transparent: opacity < 1, opacity }));
+      new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
     this.colliders = new ShapeSet(message.colliders, library, () =>
       new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.45 }));
-    const size = this.size();
-    stage.dress(message, size, around.keepCamera);
-    this.overlays = new Overlays(message, size, byId('labels'), choice);
+    this.framed = message.view !== undefined || around.keepCamera;
+    stage.dress(message, around.keepCamera);
+    this.overlays = new Overlays(message, this.size(), byId('labels'), choice);
     stage.scene.add(this.visuals.group, this.colliders.group, this.overlays.group);
-    this.panel = new Panel(message, choice, around.send, () => this.overlaysChanged());
+    this.panel = new Panel(message, choice, around, () => this.overlaysChanged());
     this.compare = new Compare(message, library, this.panel.gui, stage, around.send);
-    this.tree = new Tree(byId('tree'), byId<HTMLInputElement>('filter'), message, (link) => this.select(link));
-    this.inspector = new Inspector(byId('inspector'), message, around.send, around.plot);
-    this.inspector.show(0, null);
+    this.tree = new Tree(byId('tree'), byId<HTMLInputElement>('filter'), message, (chosen) => this.choose(chosen));
+    this.inspector = new Inspector(byId('inspector'), message, around);
+    this.inspector.show(this.chosen, null);
     current = this;
     // made once: it listens to the window
     grab ??= new Grab(stage, {
       pickable: () => current!.visuals.group.children,
       matrix: (link) => current!.motion.matrices[link]!,
-    }, around.send, (link) => current!.select(link));
+    }, around.send, (link) => current!.choose({ link }));
     this.overlaysChanged();
   }
 
-  /** About how large it is [m]: the distance of the given view, else of the links from each other. */
+  /** About how large it is [m]: by the distance of the given view, else by the shapes. */
   private size(): number {
     const { view } = this.message;
     if (view) return Math.max(0.05, Math.hypot(view.from[0] - view.to[0], view.from[1] - view.to[1], view.from[2] - view.to[2]) / 2.5);
-    let reach = 0.3;
+    let reach = 0.1;
     for (const shape of this.message.visuals)
-      if (shape.size && shape.kind !== 'plane') reach = Math.max(reach, ...shape.size);
-    for (const joint of this.message.joints) reach = Math.max(reach, Math.hypot(joint.frame[0], joint.frame[1], joint.frame[2]));
-    return Math.min(50, 1.5 * reach);
+      if (shape.size && shape.kind !== 'plane' && shape.link > 0) reach = Math.max(reach, ...shape.size);
+    return Math.min(5, 4 * reach);
   }
 
   take(frame: Frame, now: number): void {
@@ -92,17 +102,18 @@ export class View {
     return [...this.inspector.signals, ...this.panel.signals];
   }
 
-  select(link: number): void {
-    if (link === this.selected) return;
-    this.selected = link;
-    this.tree.mark(link);
-    this.inspector.show(link, this.properties);
+  choose(chosen: Chosen): void {
+    if (chosen.link === this.chosen.link && chosen.joint === this.chosen.joint) return;
+    this.chosen = chosen;
+    this.tree.mark(chosen);
+    this.inspector.show(chosen, this.properties);
     this.around.subscribe();
   }
 
   showProperties(properties: Properties): void {
     this.properties = properties;
     this.inspector.refresh(properties);
+    this.overlays.setProperties(properties);
   }
 
   showValues(value: (signal: string) => number | undefined): void {
@@ -110,27 +121,30 @@ export class View {
     this.panel.update(value);
   }
 
-  toggle(key: keyof OverlayChoice): void {
+  toggle(key: Overlay): void {
     choice[key] = !choice[key];
     this.overlaysChanged();
   }
 
   private overlaysChanged(): void {
-    this.around.send({ type: 'contacts', on: choice.contacts });
+    this.around.send({ type: 'show', contacts: choice.contacts || choice.cones, boxes: choice.bounds, islands: choice.islands });
     this.colliders.group.visible = choice.collision;
-    if (this.motion.frame) this.place();
+    this.panel.showChoice();
+    this.place();
   }
 
   push(): void {
-    if (this.selected === 0) return;
+    const { link } = this.chosen;
+    if (link === 0) return;
     const direction = this.stage.camera.getWorldDirection(new THREE.Vector3());
     direction.z = Math.max(0, direction.z);
-    this.around.send({ type: 'push', link: this.selected, point: this.message.links[this.selected]!.com, direction: direction.toArray() as Vec3 });
+    this.around.send({ type: 'push', link, point: this.message.links[link]!.com, direction: direction.toArray() as Vec3 });
   }
 
+  /** The selected body in the middle; all that moves where none is. */
   focus(): void {
-    const at = this.position(this.selected);
-    this.stage.controls.target.copy(at);
+    if (this.chosen.link > 0) this.stage.controls.target.copy(this.position(this.chosen.link));
+    else this.stage.frame(this.visuals.bounds());
   }
 
   private position(link: number): THREE.Vector3 {
@@ -144,25 +158,42 @@ export class View {
   }
 
   private place(): void {
-    this.visuals.place(this.motion.matrices);
-    if (choice.collision) this.colliders.place(this.motion.matrices);
-    this.overlays.update(this.motion.matrices, this.motion.frame);
+    const { frame, matrices } = this.motion;
+    if (!frame) return;
+    this.visuals.place(matrices);
+    if (choice.collision) this.colliders.place(matrices);
+    this.overlays.update(matrices, frame);
+    this.stage.touch();
   }
 
   private paint(): void {
-    const states = choice.sleeping ? (this.motion.frame?.states ?? null) : null;
-    const wanted = `${this.selected} ${states?.join('') ?? ''}`;
-    if (wanted === this.painted) return;
+    const frame = this.motion.frame;
+    const wanted: Paint = {
+      selected: this.chosen.link,
+      states: choice.sleeping && frame ? frame.states : null,
+      islands: choice.islands && frame?.islands.length ? frame.islands : null,
+    };
+    const { selected, states, islands } = this.painted;
+    if (wanted.selected === selected && same(wanted.states, states) && same(wanted.islands, islands)) return;
     this.painted = wanted;
-    this.visuals.paint(this.selected, states);
+    this.visuals.paint(wanted);
+    this.stage.touch();
   }
 
   update(now: number): void {
     if (this.motion.update(now)) this.place();
     this.compare.update(now);
+    if (!this.framed && this.motion.frame) {
+      this.framed = true;
+      this.stage.frame(this.visuals.bounds());
+    }
     this.paint();
+    if (grab?.update()) this.stage.touch();
+  }
+
+  /** After the camera has moved. */
+  drawn(): void {
     this.overlays.placeNames(this.motion.matrices, this.stage.camera);
-    grab?.update();
   }
 
   dispose(): void {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { launch, open, scene, start, status, until } from './program.mjs';
+import { eventually, launch, open, scene, start, status, until } from './program.mjs';
 
 const SLOPE = scene('slope', `
 name: slope
@@ -55,12 +55,12 @@ test('two worlds run in step, one as ghosts of the other', async (t) => {
 test('a box is dropped where the pointer is, and the whole is saved as a scene', async (t) => {
   const page = await opened(t);
   await page.mouse.move(300, 250);
-  await page.keyboard.press('b');
-  await page.waitForFunction(() => window.karakuri.scene.links.length === 3);
+  await page.keyboard.press('d');
+  await eventually(page, () => window.karakuri.scene.links.length === 3);
   await page.keyboard.press('o');
-  await page.waitForFunction(() => window.karakuri.scene.links.length === 4);
+  await eventually(page, () => window.karakuri.scene.links.length === 4);
   await until(page, (s, t0) => s.time > t0 + 0.5, (await status(page)).time);
-  const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('k')]);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
   assert.equal(saved.suggestedFilename(), 'slope.scene.yaml');
   const text = readFileSync(await saved.path(), 'utf8');
   assert.match(text, /box 1/);

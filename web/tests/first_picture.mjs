@@ -1,5 +1,5 @@
 // How long the first picture takes: from the start of the program, and where the time goes. A browser is running already.
-import { launch, start } from './program.mjs';
+import { eventually, launch, start } from './program.mjs';
 
 const scenes = process.argv.slice(2);
 const browser = await launch();
@@ -9,7 +9,7 @@ for (const name of scenes.length > 0 ? scenes : ['wall', 'arm', 'double-pendulum
   const said = performance.now();
   const page = await browser.newPage({ viewport: { width: 780, height: 400 } });
   await page.goto(program.url);
-  await page.waitForFunction(() => window.karakuri?.firstPicture > 0, null, { timeout: 60000, polling: 20 });
+  await eventually(page, () => window.karakuri?.firstPicture > 0);
   const all = performance.now() - begin;
   const marks = await page.evaluate(() => {
     const [load] = performance.getEntriesByType('navigation');

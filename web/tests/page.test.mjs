@@ -1,50 +1,70 @@
 // What a person does with the page, done in a real browser against the real program.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, open, scene, send, start, status, until } from './program.mjs';
+import { eventually, launch, open, scene, send, start, status, until } from './program.mjs';
 
 const BOX = scene('box', `
 name: box
-description: one box on the ground
+description: one box on the ground, one arm in the air
 settings: {dt: 0.005}
 ground: true
 bodies:
   - {name: box, shapes: {box: [0.4, 0.4, 0.4]}, mass: 2, at: [0, 0, 0.2]}
-  - {name: arm, at: [1.2, 0, 1], joint: {name: hinge, kind: revolute, axis: [0, 1, 0]}, shapes: {capsule: {radius: 0.05, length: 0.4}, at: [0, 0, -0.25]}, mass: 1}
+  - {name: arm, at: [1.2, 0, 1], joint: {name: hinge, kind: revolute, axis: [0, 1, 0], limits: [-2, 2]}, shapes: {capsule: {radius: 0.05, length: 0.4}, at: [0, 0, -0.25]}, mass: 1}
+sensors:
+  - {name: angle, kind: joint-position, joint: hinge}
 ui:
-  - {slider: {name: aim, key: joint.hinge.target, min: -2, max: 2}}
+  - slider: {name: aim, key: joint.hinge.target, min: -2, max: 2}
+  - button: {name: kick, do: {force: {link: box, force: [0, 0, 400], duration: 0.1}}}
+  - text: {text: "hinge at {joint.hinge.q}"}
 controllers:
   - {joints: hinge, stiffness: 200, damping: 20}
 view: {from: [1, -4, 1.5], to: [0.4, 0, 0.5]}
 `);
+const WEIGHT = 2 * 9.81;
 
 let browser;
-before(async () => { browser = await launch(); });
-after(async () => { await browser.close(); });
+let program;
+before(async () => {
+  browser = await launch();
+  program = await start(BOX);
+});
+after(async () => {
+  await browser.close();
+  assert.equal(await program.stop(), 0, 'Ctrl-C ends it cleanly');
+});
 
-async function opened(t, file = BOX, options = {}) {
-  const program = await start(file, options);
-  const page = await open(browser, program.url);
+/** The scene from its start, in a tab of its own. */
+async function opened(t, options) {
+  const page = await open(browser, program.url, options);
+  await send(page, { type: 'speed', value: 1 });
+  await send(page, { type: 'reset' });
+  await send(page, { type: 'play' });
+  await until(page, (s) => !s.paused && s.time < 5);
   t.after(async () => {
     await page.close();
-    assert.equal(await program.stop(), 0, 'Ctrl-C ends it cleanly');
     assert.deepEqual(page.problems, []);
   });
-  return { program, page };
+  return page;
 }
+const click = (page, selector) => page.locator(selector).first().dispatchEvent('click');
+const height = (page) => page.evaluate(() => window.karakuri.frame.poses[2]);
+const fill = async (page, property, text) => {
+  await page.fill(`input[data-property="${property}"]`, text);
+  await page.keyboard.press('Enter');
+};
 
 test('loads, plays, pauses, steps and resets', async (t) => {
-  const { page } = await opened(t);
+  const page = await opened(t);
   assert.equal(await page.textContent('#title'), 'box');
-  await until(page, (s) => s.time > 0);
   const first = (await status(page)).time;
   await until(page, (s, time) => s.time > time + 0.2, first);
-  await page.locator('#play').first().dispatchEvent('click');
+  await click(page, '#play');
   await until(page, (s) => s.paused);
   const paused = (await status(page)).time;
   await page.waitForTimeout(300);
   assert.equal((await status(page)).time, paused);
-  await page.locator('#step').first().dispatchEvent('click');
+  await click(page, '#step');
   await until(page, (s, time) => s.time > time, paused);
   // one step of 5 ms and no more; times are sums of steps
   assert.ok(Math.abs((await status(page)).time - paused - 0.005) < 1e-9);
@@ -52,42 +72,91 @@ test('loads, plays, pauses, steps and resets', async (t) => {
   await until(page, (s) => s.time === 0);
   await page.keyboard.press(' ');
   await until(page, (s) => !s.paused && s.time > 0.1);
+  await page.keyboard.press(']');
+  await until(page, (s) => s.speed === 2);
 });
 
 test('a dragged body follows the pointer and falls when released', async (t) => {
-  const { page } = await opened(t);
+  const page = await opened(t);
   const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
   await page.mouse.move(x, y);
   await page.mouse.down();
-  await page.mouse.move(x, y - 60, { steps: 4 });
-  await page.mouse.move(x, y - 120, { steps: 4 });
-  await page.waitForFunction(() => window.karakuri.frame.poses[2] > 0.5, null, { timeout: 15000 });
+  await page.mouse.move(x, y - 60, { steps: 3 });
+  await page.mouse.move(x, y - 120, { steps: 3 });
+  await eventually(page, () => window.karakuri.frame.poses[2] > 0.5);
+  // near the pointer: it hangs below it by its weight over the spring's stiffness, g / (2 pi 2.5 Hz)^2 = 4 cm
+  await eventually(page, ([px, py]) => {
+    const [bx, by] = window.karakuri.screen(1);
+    return Math.hypot(bx - px, by - py) < 40;
+  }, [x, y - 120]);
   await page.mouse.up();
-  await page.waitForFunction(() => window.karakuri.frame.poses[2] < 0.25, null, { timeout: 15000 });
+  await eventually(page, () => window.karakuri.frame.poses[2] < 0.3);
 });
 
-test('what is edited changes the simulation', async (t) => {
-  const { page } = await opened(t);
-  await page.locator('#tree .row:has-text("box")').first().dispatchEvent('click');
-  await page.fill('#inspector input[data-property=mass]', '5');
-  await page.keyboard.press('Enter');
-  await page.waitForFunction(() => window.karakuri.properties.links.box.mass === 5);
+test('a finger drags too, and a second one does not let go', async (t) => {
+  const page = await opened(t);
+  const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
+  const touch = await page.context().newCDPSession(page);
+  const points = (type, ...at) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: at.map(([px, py], id) => ({ x: px, y: py, id })) });
+  await points('touchStart', [x, y]);
+  for (const up of [20, 60, 120]) await points('touchMove', [x, y - up]);
+  await points('touchStart', [x, y - 120], [x + 100, y]);
+  await eventually(page, () => window.karakuri.frame.poses[2] > 0.5);
+  await points('touchEnd');
+  await eventually(page, () => window.karakuri.frame.poses[2] < 0.3);
+});
+
+test('what is edited changes the simulation, and what is refused is told where it was typed', async (t) => {
+  const page = await opened(t);
+  await click(page, '#tree .row:has-text("box")');
+  await fill(page, 'mass', '5');
+  await eventually(page, () => window.karakuri.properties.links.box.mass === 5);
   // at rest on the ground the contact carries the new weight
-  await page.waitForFunction(() => Math.abs(window.karakuri.value('link.box.fz') - 5 * 9.80665) < 0.5, null, { timeout: 15000 });
-  await send(page, { type: 'set', key: 'ui.aim', value: 1 });
-  await page.waitForFunction(() => {
-    const [qw, , qy] = window.karakuri.frame.poses.slice(10, 13);
-    return Math.abs(2 * Math.atan2(qy, qw) - 1) < 0.2; // gravity holds it back a little
-  }, null, { timeout: 15000 });
-  await send(page, { type: 'set', key: 'gravity', value: [0, 0, 3] });
-  await page.waitForFunction(() => window.karakuri.frame.poses[2] > 1, null, { timeout: 15000 });
+  await eventually(page, () => Math.abs(window.karakuri.value('link.box.fz') - 5 * 9.81) < 0.5);
+  await fill(page, 'mass', '-1');
+  await page.waitForSelector('.field.refused:has(input[data-property="mass"]) em:has-text("positive")');
+  await fill(page, 'mass', '2');
+  await page.waitForSelector('.field.refused', { state: 'detached' });
+  await eventually(page, (weight) => Math.abs(window.karakuri.value('link.box.fz') - weight) < 0.2, WEIGHT);
+
+  await click(page, '#tree .row:has-text("arm")');
+  await eventually(page, () => document.querySelector('input[data-property="drive.stiffness"]').value === '200');
+  await fill(page, 'drive.target', '1');
+  await eventually(page, () => Math.abs(window.karakuri.value('joint.hinge.q') - 1) < 0.2); // gravity holds it back
+  await fill(page, 'upper', '0.5');
+  await eventually(page, () => Math.abs(window.karakuri.value('joint.hinge.q') - 0.5) < 0.02);
+  await fill(page, 'upper', '');
+  await eventually(page, () => window.karakuri.value('joint.hinge.q') > 0.8);
+
+  await click(page, '#panel .title:has-text("World")');
+  await fill(page, 'dt', '0.002');
+  await eventually(page, () => window.karakuri.settings.dt === 0.002);
+  await fill(page, 'dt', '-1');
+  await page.waitForSelector('.field.refused:has(input[data-property="dt"])');
+  await fill(page, 'gravity.z', '3');
+  await eventually(page, () => window.karakuri.frame.poses[2] > 1);
   await send(page, { type: 'set', key: 'nonsense', value: 1 });
   await page.waitForSelector('#notes .problem');
+  await send(page, { type: 'set', key: 'gravity', value: [0, 0, -9.81] });
+  await send(page, { type: 'set', key: 'settings.dt', value: 0.005 });
+  await send(page, { type: 'set', key: 'joint.hinge.target', value: 0 });
+});
+
+test("the scene's slider, button and text reach the session", async (t) => {
+  const page = await opened(t);
+  await page.locator('#panel .controller:has-text("aim") input').fill('1');
+  await page.keyboard.press('Enter');
+  await eventually(page, () => Math.abs(window.karakuri.value('joint.hinge.q') - 1) < 0.2);
+  await eventually(page, () => /hinge at (0\.[89]|1\.)/.test(document.querySelector('#panel .text').textContent));
+  await click(page, '#panel .controller:has-text("kick") button');
+  // 400 N for 0.1 s against its weight: up with 19 m/s
+  await eventually(page, () => window.karakuri.frame.poses[2] > 2);
+  await send(page, { type: 'set', key: 'ui.aim', value: 0 });
 });
 
 test('scrubs back and replays to the same hash', async (t) => {
-  const { page } = await opened(t, 'double-pendulum');
-  await until(page, (s) => s.time > 1);
+  const page = await opened(t);
+  await until(page, (s) => s.time > 0.8);
   await send(page, { type: 'pause' });
   await until(page, (s) => s.paused);
   const end = await status(page);
@@ -99,37 +168,96 @@ test('scrubs back and replays to the same hash', async (t) => {
   await until(page, (s) => s.time <= 0.41);
   const back = await status(page);
   assert.notEqual(back.hash, end.hash);
-  const dt = await page.evaluate(() => window.karakuri.settings.dt);
-  await send(page, { type: 'step', count: Math.round((end.time - back.time) / dt) });
+  await send(page, { type: 'step', count: Math.round((end.time - back.time) / 0.005) });
   await until(page, (s, time) => Math.abs(s.time - time) < 1e-9, end.time);
   assert.equal((await status(page)).hash, end.hash);
 });
 
-test('a click on a value plots it', async (t) => {
-  const { page } = await opened(t);
-  await page.locator('#tree .row:has-text("arm")').first().dispatchEvent('click');
-  await page.locator('#inspector [data-signal="joint.hinge.q"]').first().dispatchEvent('click');
+test('a click on a value plots it, with shift beside another, any signal by name', async (t) => {
+  const page = await opened(t);
+  await click(page, '#tree .row:has-text("arm")');
+  await click(page, '#inspector [data-signal="joint.hinge.q"]');
   await page.waitForSelector('#plots .plot canvas');
-  await page.waitForFunction(() => window.karakuri.plots.points.at(-1) > 10);
-  await page.keyboard.press('?');
-  await page.waitForSelector('#help .card', { state: 'visible' });
+  await eventually(page, () => window.karakuri.plots.points.at(-1) > 10);
+  await page.locator('#inspector [data-signal="joint.hinge.v"]').dispatchEvent('click', { shiftKey: true });
+  await eventually(page, () => window.karakuri.plots.infos.length === 1 && window.karakuri.plots.infos[0].signals.length === 2);
+  await page.fill('#signal', 'energy.total');
+  await page.keyboard.press('Enter');
+  await eventually(page, () => window.karakuri.plots.points.length === 2 && window.karakuri.plots.points[1] > 5);
+  await page.fill('#signal', 'energy.totel');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.search em:has-text("totel")');
+  const [csv] = await page.evaluate(() => window.karakuri.plots.csv);
+  const [head, ...lines] = csv.trim().split('\n');
+  assert.equal(head, 'time,joint.hinge.q,joint.hinge.v');
+  assert.ok(lines.length > 10 && lines.at(-1).split(',').every((x) => Number.isFinite(Number(x))));
 });
 
-test('two tabs see the same, and one that is lost is found again', async (t) => {
-  const token = 'abcdefghijklmnop0123';
-  const first = await start(BOX, { token });
-  const one = await open(browser, first.url);
-  const two = await open(browser, first.url);
+test('pictures, films and help', async (t) => {
+  const page = await opened(t);
+  await page.keyboard.press('?');
+  await page.waitForSelector('#help .card', { state: 'visible' });
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('#help .card', { state: 'hidden' });
+  const picture = page.waitForEvent('download');
+  await page.keyboard.press('i');
+  assert.equal((await picture).suggestedFilename(), 'box.png');
+  await page.keyboard.press('v');
+  await page.waitForTimeout(1500);
+  const film = page.waitForEvent('download');
+  await page.keyboard.press('v');
+  assert.equal((await film).suggestedFilename(), 'box.webm');
+});
+
+test('overlays ask for what they need, and are drawn', async (t) => {
+  const page = await opened(t);
+  await eventually(page, () => window.karakuri.frame.contacts.length === 0 && window.karakuri.frame.boxes.length === 0);
+  for (const letter of 'ckjtmexblzn') await page.keyboard.press(letter);
+  assert.equal(await page.locator('.chips [aria-pressed="true"]').count(), 11);
+  // four corners of the box, together they carry it
+  await eventually(page, (weight) => {
+    const { contacts, boxes, islands } = window.karakuri.frame;
+    let force = 0;
+    for (let i = 0; i < contacts.length; i += 11) force += contacts[i + 5];
+    return contacts.length === 44 && Math.abs(Math.abs(force) - weight) < 0.1 && boxes.length === 12 && islands.length === 2;
+  }, WEIGHT);
+  await page.waitForSelector('#labels span:has-text("box")');
+  const { boxes, contacts } = await page.evaluate(() => {
+    const { boxes: b, contacts: c } = window.karakuri.frame;
+    return { boxes: [...b], contacts: [...c.subarray(0, 11)] };
+  });
+  boxes.slice(0, 6).forEach((x, i) => assert.ok(Math.abs(x - [-0.2, -0.2, 0, 0.2, 0.2, 0.4][i]) < 1e-3));
+  assert.ok(Math.abs(Math.abs(contacts[8]) - 1) < 1e-6, 'the normal is vertical');
+  assert.equal(contacts[9], 0.5);
+  assert.equal(contacts[10], 1, 'it sticks');
+});
+
+test('two tabs see the same', async (t) => {
+  const one = await opened(t);
+  const two = await opened(t);
   await send(one, { type: 'pause' });
   await until(two, (s) => s.paused && s.clients === 2);
-  await two.close();
+  await until(one, (s) => s.paused);
+  await eventually(two, (time) => window.karakuri.frame.time === time, (await status(one)).time);
+  const both = await Promise.all([one, two].map((page) => page.evaluate(() => [...window.karakuri.frame.poses])));
+  assert.deepEqual(both[0], both[1]);
+  await send(two, { type: 'play' });
+  await until(one, (s) => !s.paused);
+});
+
+test('a page finds the next run of the program', async (t) => {
+  const token = 'abcdefghijklmnop0123';
+  const first = await start(BOX, { token });
+  const page = await open(browser, first.url);
+  await until(page, (s) => s.time > 0.1);
   assert.equal(await first.stop(), 0);
-  await one.waitForFunction(() => !window.karakuri.connected);
+  await eventually(page, () => !window.karakuri.connected && document.body.classList.contains('lost'));
   const second = await start(BOX, { token, port: first.port });
   t.after(async () => {
-    await one.close();
+    await page.close();
     await second.stop();
   });
-  await one.waitForFunction(() => window.karakuri.connected, null, { timeout: 20000 });
-  await until(one, (s) => !s.paused && s.time > 0.2);
+  await eventually(page, () => window.karakuri.connected);
+  await until(page, (s) => !s.paused && s.time > 0.1);
+  assert.ok((await height(page)) < 0.3);
 });

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 const program = process.env.KARAKURI_PROGRAM;
+const TRIES = 400;
+const PAUSE = 50; // [ms]
 const browserPath = process.env.KARAKURI_CHROMIUM ?? '/usr/bin/chromium';
 
 /** Starts `karakuri run SCENE` and reads the address it says. */
@@ -36,24 +38,33 @@ export const launch = () => chromium.launch({
   args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
 });
 
-export async function open(browser, url, size = { width: 780, height: 400 }) {
-  const page = await browser.newPage({ viewport: size });
+/** At the lowest quality: what is drawn in software takes its time from all else. */
+export async function open(browser, url, { width = 1000, height = 600, quality = 0 } = {}) {
+  const page = await browser.newPage({ viewport: { width, height } });
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(String(error)));
   page.on('console', (line) => line.type() === 'error' && page.problems.push(line.text()));
-  await page.goto(url);
-  await page.waitForFunction(() => window.karakuri?.ready, null, { timeout: 30000 });
+  await page.goto(`${url}&quality=${quality}`);
+  await eventually(page, () => window.karakuri?.ready === true);
   return page;
 }
 
 export const status = (page) => page.evaluate(() => ({ ...window.karakuri.status }));
 export const send = (page, command) => page.evaluate((c) => window.karakuri.send(c), command);
-/** Waits until `test` of (status, argument) holds. The page itself may not make functions from text. */
+/** Waits until `test` of (status, argument) holds. */
 export async function until(page, test, argument) {
-  for (let i = 0; i < 400; ++i) {
+  for (let i = 0; i < TRIES; ++i) {
     const now = await status(page);
     if (now.type && test(now, argument)) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  throw new Error(`never happened: ${test}, but ${JSON.stringify(await status(page))}`);
+}
+/** Waits until `test` holds in the page. Playwright's own way makes functions from text there, which the page forbids. */
+export async function eventually(page, test, argument) {
+  for (let i = 0; i < TRIES; ++i) {
+    if (await page.evaluate(test, argument)) return;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
   throw new Error(`never happened: ${test}`);
 }
