@@ -19,20 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where the page's files are: given, installed beside the program, or built from the sources.
-fs::path page_folder() {
-  std::error_code error;
-  std::vector<fs::path> candidates;
-  if (const char* given = std::getenv("KARAKURI_PAGE")) return given;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error) candidates.push_back(self.parent_path() / KARAKURI_INSTALLED_PAGE);
-  candidates.emplace_back(KARAKURI_BUILT_PAGE);
-  for (const fs::path& folder : candidates) {
-    if (fs::is_regular_file(folder / "index.html", error)) return folder;
-  }
-  return candidates.back();
-}
-
 /// KARAKURI_TOKEN keeps the address from run to run, so that an open page finds the next one.
 Result<std::string> given_token() {
   const char* given = std::getenv("KARAKURI_TOKEN");
@@ -65,12 +51,27 @@ void open_browser(const std::string& url) {
 
 }  // namespace
 
+fs::path page_folder() {
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  if (const char* given = std::getenv("KARAKURI_PAGE")) {
+    candidates.emplace_back(given);
+  } else {
+    const fs::path self = fs::read_symlink("/proc/self/exe", error);
+    if (!error) candidates.push_back(self.parent_path() / KARAKURI_INSTALLED_PAGE);
+    candidates.emplace_back(KARAKURI_BUILT_PAGE);
+  }
+  for (const fs::path& folder : candidates) {
+    if (fs::is_regular_file(folder / "index.html", error)) return folder;
+  }
+  return {};
+}
+
 std::optional<Server> open_page(const PageOptions& options, bool& failed) {
   failed = false;
   if (options.no_page) return std::nullopt;
   const fs::path folder = page_folder();
-  std::error_code error;
-  if (!fs::is_regular_file(folder / "index.html", error)) {
+  if (folder.empty()) {
     say("the live page is not built (it needs npm: apt-get install npm, then ./karakuri again); running "
         "without it");
     return std::nullopt;

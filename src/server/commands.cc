@@ -1,6 +1,8 @@
 // What clients ask for. Every message is an object with a "type"; what is wrong with one is told to its
 // sender.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -10,15 +12,9 @@ namespace karakuri {
 
 using namespace server_detail;
 
-namespace {
+namespace server_detail {
 
-constexpr std::size_t kMostSignals = 256;
-constexpr double kDragFrequency = 2.5;  // of the dragged tree on the mouse's spring [Hz]
-constexpr double kDragDamping = 0.7;    // of critical
-constexpr double kPushSeconds = 0.1;
-constexpr double kPushSpeed = 1.5;  // what a push gives to a free body [m/s]
-
-Diagnostic refused(std::string what, std::string remedy = "") {
+Diagnostic refused(std::string what, std::string remedy) {
   return {Severity::kError, "", std::move(what), std::move(remedy)};
 }
 
@@ -26,6 +22,12 @@ double number(const Json& message, const char* key) {
   const double x = message.at(key).get<double>();
   if (!std::isfinite(x)) throw std::invalid_argument(fmt::format("'{}' is not finite", key));
   return x;
+}
+
+/// A whole number; what is far beyond one is cut to the range.
+int whole(const Json& message, const char* key, int otherwise, int least, int most) {
+  if (!message.contains(key)) return otherwise;
+  return static_cast<int>(std::clamp<double>(std::round(number(message, key)), least, most));
 }
 
 Vec3 vector(const Json& message, const char* key) {
@@ -38,18 +40,29 @@ Vec3 vector(const Json& message, const char* key) {
   return out;
 }
 
-LinkId link_of(const Description& description, const Json& message) {
-  const auto i = message.at("link").get<std::int64_t>();
-  if (i < 1 || i > static_cast<std::int64_t>(description.links.size()))
-    throw std::invalid_argument("there is no such link, or it is the world");
-  return description.links[static_cast<std::size_t>(i - 1)];
-}
-
 Value value_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (json.is_boolean()) return json.get<bool>() ? 1.0 : 0.0;
   if (json.is_string()) return json.get<std::string>();
   return json.get<std::vector<double>>();
+}
+
+}  // namespace server_detail
+
+namespace {
+
+constexpr std::size_t kMostSignals = 256;
+constexpr double kDragFrequency = 2.5;  // of the dragged tree on the mouse's spring [Hz]
+constexpr double kDragDamping = 0.7;    // of critical
+constexpr int kMostSteps = 100'000;     // asked for and not yet made
+constexpr double kPushSeconds = 0.1;
+constexpr double kPushSpeed = 1.5;  // what a push gives to a free body [m/s]
+
+LinkId link_of(const Description& description, const Json& message) {
+  const int i = whole(message, "link", 0, 0, std::numeric_limits<int>::max());
+  if (i < 1 || static_cast<std::size_t>(i) > description.links.size())
+    throw std::invalid_argument("there is no such link, or it is the world");
+  return description.links[static_cast<std::size_t>(i - 1)];
 }
 
 }  // namespace
@@ -85,7 +98,7 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
   }
   if (type == "step") {
     paused = true;
-    single_steps += std::clamp(message.value("count", 1), 1, 1000);
+    single_steps = std::min(kMostSteps, single_steps + whole(message, "count", 1, 1, 1000));
     return {};
   }
   if (type == "speed") {
@@ -101,12 +114,15 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
                     message.value("islands", false)};
     return {};
   }
-  if (type == "drag") return drag(client, message);
-  if (type == "release") return end_drag(client), Errors{};
+  if (type == "drag") return drag(id, message);
+  if (type == "release") return end_drag(id), Errors{};
   if (type == "push") return push(message);
   if (type == "set") return set(message);
   if (type == "edit") return edit(message);
   if (type == "press") return press(message);
+  if (type == "compare") return compare(message);
+  if (type == "drop") return drop(message);
+  if (type == "save") return save(id);
   return {refused(fmt::format("there is no message of type '{}'", type.substr(0, 40)))};
 }
 
@@ -119,6 +135,12 @@ LiveSession::Impl::Errors LiveSession::Impl::reset(const std::string& keyframe) 
   past_drags.clear();
   timeline.clear();
   timeline.keep(session);
+  if (other) {
+    other->session.reset(keyframe);
+    other->drags.clear();
+    other->timeline.clear();
+    other->timeline.keep(other->session);
+  }
   rate_time = session.time();
   restart_clock();
   broadcast({{"type", "restarted"}, {"time", session.time()}});
@@ -130,6 +152,7 @@ LiveSession::Impl::Errors LiveSession::Impl::scrub(double time) {
   if (timeline.empty()) return {};
   Errors errors = session.restore(timeline.at(time));
   if (!errors.empty()) return errors;
+  scrub_other(time);
   forget_drags();
   rate_time = session.time();
   restart_clock();
@@ -179,31 +202,50 @@ double LiveSession::Impl::tree_mass(LinkId link) const {
   return mass;
 }
 
-LiveSession::Impl::Errors LiveSession::Impl::drag(Client& client, const Json& message) {
+namespace {
+
+/// Moves the spring, or makes it where there is none.
+void pull(World& world, SpringId& id, const PointSpring& spring) {
+  world.wake(spring.link);
+  if (!id || !world.set_spring(id, spring)) id = world.add_spring(spring);
+}
+
+}  // namespace
+
+LiveSession::Impl::Errors LiveSession::Impl::drag(ClientId id, const Json& message) {
   PointSpring spring{.link = link_of(description, message),
                      .p_L = vector(message, "point"),
                      .target = vector(message, "target")};
   const double omega = 2 * M_PI * kDragFrequency, mass = tree_mass(spring.link);
   spring.stiffness = mass * omega * omega;
   spring.damping = 2 * kDragDamping * mass * omega;
-  World& world = session.world();
-  world.wake(spring.link);
-  if (client.drag && world.set_spring(client.drag, spring)) return {};
-  client.drag = world.add_spring(spring);
+  Client& client = clients[id];
+  const SpringId before = client.drag;
+  pull(session.world(), client.drag, spring);
   if (!client.drag) return {refused("this link cannot be dragged")};
-  past_drags.push_back(client.drag);
+  if (client.drag != before) past_drags.push_back(client.drag);
+  if (other) pull(other->session.world(), other->drags[id], spring);
   return {};
 }
 
-void LiveSession::Impl::end_drag(Client& client) {
+void LiveSession::Impl::end_drag(ClientId id) {
+  Client& client = clients[id];
   if (client.drag) session.world().remove_spring(client.drag);
   client.drag = {};
+  if (!other) return;
+  if (const auto found = other->drags.find(id); found != other->drags.end()) {
+    other->session.world().remove_spring(found->second);
+    other->drags.erase(found);
+  }
 }
 
 /// A state that is gone back to may hold springs of that time.
 void LiveSession::Impl::forget_drags() {
-  for (auto& [id, client] : clients) end_drag(client);
-  for (const SpringId old : past_drags) session.world().remove_spring(old);
+  for (const auto& [id, client] : clients) end_drag(id);
+  for (const SpringId old : past_drags) {
+    session.world().remove_spring(old);
+    also([&](Session& s) { s.world().remove_spring(old); });
+  }
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::push(const Json& message) {
@@ -211,8 +253,10 @@ LiveSession::Impl::Errors LiveSession::Impl::push(const Json& message) {
   const Vec3 direction = vector(message, "direction");
   if (direction.norm() < 1e-9) return {refused("a push needs a direction")};
   const Vec3 force = direction.normalized() * tree_mass(link) * kPushSpeed / kPushSeconds;
+  const ForceAction action{link, vector(message, "point"), force, Vec3::Zero(), kPushSeconds};
   session.world().wake(link);
-  return session.perform(ForceAction{link, vector(message, "point"), force, Vec3::Zero(), kPushSeconds});
+  also([&](Session& s) { s.world().wake(link), s.perform(action); });
+  return session.perform(action);
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::press(const Json& message) {
@@ -222,6 +266,7 @@ LiveSession::Impl::Errors LiveSession::Impl::press(const Json& message) {
     const auto* button = std::get_if<Button>(&element);
     if (!button || button->name != name) continue;
     for (const Action& action : button->actions) {
+      also([&](Session& s) { s.perform(action); });
       const Errors found = session.perform(action);
       errors.insert(errors.end(), found.begin(), found.end());
     }
@@ -232,75 +277,16 @@ LiveSession::Impl::Errors LiveSession::Impl::press(const Json& message) {
 
 LiveSession::Impl::Errors LiveSession::Impl::set(const Json& message) {
   const auto key = message.at("key").get<std::string>();
-  Errors errors = session.set(key, value_of(message.at("value")));
+  const Value value = value_of(message.at("value"));
+  Errors errors = session.set(key, value);
   if (!errors.empty()) return errors;
-  for (const LinkId link : description.links) session.world().wake(link);
+  static constexpr std::string_view kSettings = "settings.";
+  const bool differs =
+      other && key.starts_with(kSettings) && other->settings.contains(key.substr(kSettings.size()));
+  if (!differs) also([&](Session& s) { s.set(key, value); });
+  wake_all();
   restart_clock();
   broadcast({{"type", "settings"}, {"settings", settings_json(session)}});
-  return {};
-}
-
-// ---- editing
-
-namespace {
-
-/// The change of the scene that a message asks for.
-std::function<void(Scene&)> change_of(const Session& session, const Json& message) {
-  const Mechanism& m = session.world().scene().mechanism;
-  const auto what = message.at("what").get<std::string>(), name = message.at("name").get<std::string>();
-  const bool no_limit = message.at("value").is_null() && (what == "lower" || what == "upper");
-  const double value = !no_limit         ? number(message, "value")
-                       : what == "lower" ? -DofProperties::kNone
-                                         : DofProperties::kNone;
-  if (what == "mass" || what == "friction") {
-    const LinkId link = m.find_link(name);
-    if (!link) throw std::invalid_argument(fmt::format("there is no link '{}'", name));
-    if (!(value >= 0) || (what == "mass" && value == 0))
-      throw std::invalid_argument(what + " must be positive");
-    if (what == "mass")
-      return [link, value](Scene& scene) {
-        Inertia& inertia = scene.mechanism.link(link).inertia;
-        inertia.about_com *= inertia.mass > 0 ? value / inertia.mass : 1;
-        inertia.mass = value;
-      };
-    return [link, value](Scene& scene) {
-      for (ShapePlacement& placed : scene.mechanism.link(link).shapes) {
-        const Material* old = scene.mechanism.material(placed.material);
-        Material material = old ? *old : Material{};
-        material.surface.static_friction = material.surface.kinetic_friction = value;
-        material.name += "'";
-        placed.material = scene.mechanism.add_material(material);
-      }
-    };
-  }
-  const JointId joint = m.find_joint(name);
-  if (!joint) throw std::invalid_argument(fmt::format("there is no joint '{}'", name));
-  const auto dof = message.value("dof", std::size_t{0});
-  if (dof >= static_cast<std::size_t>(v_size(m.joint(joint).kind)))
-    throw std::invalid_argument("the joint has no such degree of freedom");
-  static const std::map<std::string, double DofProperties::*> kProperties = {
-      {"lower", &DofProperties::lower},
-      {"upper", &DofProperties::upper},
-      {"damping", &DofProperties::damping},
-      {"dry_friction", &DofProperties::dry_friction}};
-  const auto found = kProperties.find(what);
-  if (found == kProperties.end()) throw std::invalid_argument(fmt::format("'{}' cannot be edited", what));
-  return [joint, dof, member = found->second, value](Scene& scene) {
-    scene.mechanism.joint(joint).dofs[dof].*member = value;
-  };
-}
-
-}  // namespace
-
-LiveSession::Impl::Errors LiveSession::Impl::edit(const Json& message) {
-  const std::uint64_t before = session.world().scene_hash();
-  Errors errors = session.edit(change_of(session, message));
-  if (!errors.empty()) return errors;
-  if (session.world().scene_hash() != before) timeline.clear();
-  timeline.keep(session);
-  for (const LinkId link : description.links) session.world().wake(link);
-  restart_clock();
-  broadcast({{"type", "properties"}, {"properties", properties_json(session)}});
   return {};
 }
 

@@ -17,7 +17,7 @@ struct Description {
 };
 
 /// First word of binary messages.
-enum class BinaryKind : std::uint32_t { kGeometry = 1, kFrame = 2 };
+enum class BinaryKind : std::uint32_t { kGeometry = 1, kFrame = 2, kFile = 3 };
 
 Description describe(const Session& session);
 /// Settings, as keys of session.set() know them.

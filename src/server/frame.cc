@@ -25,7 +25,8 @@ std::uint8_t state_of(const World& world, LinkId link) {
 }
 
 void put_contact(std::string& out, const World& world, const Contact& c) {
-  const Surface surface; (void)world;
+  const Surface surface;
+  (void)world;
   const bool slides = c.state == ContactState::kSlide;
   put(out, c.point);
   put(out, c.force);
@@ -70,6 +71,13 @@ std::string encode_frame(const Session& session, std::span<const LinkId> links, 
     for (const LinkId link : links) put(out, static_cast<std::int32_t>(link.index));
   for (const LinkId link : links) put(out, state_of(world, link));
   out.resize((out.size() + 3) / 4 * 4);
+  return out;
+}
+
+std::string encode_poses(const Session& session, std::span<const LinkId> links) {
+  std::string out;
+  out.reserve(links.size() * 28);
+  for (const LinkId link : links) put_pose(out, session.world().pose(link));
   return out;
 }
 

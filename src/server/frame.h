@@ -10,6 +10,7 @@
 //   uint8   n x state                                      0 awake, 1 asleep, 2 quarantined; padded to 4
 //   uint32  number of the client's subscription, count s
 //   float64 s values (unaligned)
+//   float32 n x (px py pz qw qx qy qz)                     of the other world, while two are compared
 #pragma once
 
 #include <span>
@@ -27,6 +28,7 @@ struct FrameParts {
 
 std::string encode_frame(const Session& session, std::span<const LinkId> links, bool paused,
                          const FrameParts& parts);
+std::string encode_poses(const Session& session, std::span<const LinkId> links);
 std::string encode_signals(const Session& session, std::uint32_t subscription,
                            std::span<const Signal> signals);
 

@@ -18,7 +18,7 @@ class Http : public std::enable_shared_from_this<Http> {
 
   Server::Impl& server_;
   Slot slot_;
-  beast::tcp_stream stream_;
+  Stream stream_;
   beast::flat_buffer input_{16 * 1024};
   std::optional<http::request_parser<http::empty_body>> parser_;
   bool keep_alive_ = false;

@@ -30,6 +30,21 @@ using Error = boost::system::error_code;
 
 using Request = http::request<http::empty_body>;
 
+/// A connection that ends at once. What Beast does at the end of a broken WebSocket instead, reading until
+/// the other side has ended it too, leaves the time to the other side.
+class Stream : public beast::tcp_stream {
+ public:
+  using beast::tcp_stream::tcp_stream;
+};
+void end_now(Stream& stream, Error& error);
+inline void teardown(beast::role_type, Stream& stream, Error& error) { end_now(stream, error); }
+template <class Handler>
+void async_teardown(beast::role_type, Stream& stream, Handler&& handler) {
+  Error error;
+  end_now(stream, error);
+  asio::post(stream.get_executor(), beast::bind_front_handler(std::forward<Handler>(handler), error));
+}
+
 /// One of the connections that are counted.
 class Slot {
  public:
@@ -50,18 +65,17 @@ struct Outbox {
     bool binary = false;
     Bytes shared;
     std::string own;
-    std::size_t size() const { return (shared ? shared->size() : 0) + own.size(); }
   };
   std::deque<Message> kept;
-  std::optional<Message> frame;
-  std::size_t bytes = 0;  // of `kept`
+  std::optional<Message> status, frame;  // the last ones alone
+  std::size_t bytes = 0;                 // that `kept` holds for this client alone
   bool overflow = false;
 };
 
 /// A client's WebSocket.
 class Socket : public std::enable_shared_from_this<Socket> {
  public:
-  Socket(Server::Impl& server, ClientId id, beast::tcp_stream stream, Slot slot);
+  Socket(Server::Impl& server, ClientId id, Stream stream, Slot slot);
   void accept(const Request& request);
   /// Sends what waits, if nothing is on its way.
   void pump();
@@ -76,7 +90,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
   Server::Impl& server_;
   const ClientId id_;
   Slot slot_;
-  websocket::stream<beast::tcp_stream> stream_;
+  websocket::stream<Stream> stream_;
   beast::flat_buffer input_;
   Outbox::Message sending_;
   bool writing_ = false, open_ = false, told_ = false;
@@ -111,6 +125,7 @@ struct Server::Impl {
   std::mutex mutex;
   std::map<ClientId, std::shared_ptr<server_detail::Socket>> sockets;
   std::vector<ClientEvent> events;
+  std::size_t event_bytes = 0;  // of their texts
 };
 
 }  // namespace karakuri

@@ -20,8 +20,6 @@ constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
 constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
 constexpr double kStatusSeconds = 0.1;
 
-void smooth(double& mean, double value) { mean += 0.05 * (value - mean); }
-
 Json times_json(const StepTimes& t) {
   return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
           {"solve", t.solve},   {"integrate", t.integrate}, {"finish", t.finish}};
@@ -29,15 +27,22 @@ Json times_json(const StepTimes& t) {
 
 }  // namespace
 
+void server_detail::smooth(double& mean, double value) { mean += 0.05 * (value - mean); }
+
 LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
     : session(s),
       server(to),
       options(given),
-      description(describe(s)),
       timeline(given.memory_seconds, given.memory_rate, given.memory_bytes),
       waiting(given.wait_for_client) {
+  describe_scene();
   timeline.keep(session);
   restart_clock();
+}
+
+void LiveSession::Impl::describe_scene() {
+  description = describe(session);
+  scene_text = std::make_shared<const std::string>(std::move(description.json));
 }
 
 LiveSession::LiveSession(Session& session, Server& server, const LiveOptions& options)
@@ -60,17 +65,19 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
     const auto now = Clock::now();
     if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
     if (seconds(now - last_status) >= kStatusSeconds) send_status();
-    const double ahead =
-        paused || waiting ? 0.005 : (session.time() - clock_time) / speed - seconds(now - clock_start);
+    const double ahead = single_steps > 0 ? 0
+                         : paused || waiting
+                             ? 0.005
+                             : (session.time() - clock_time) / speed - seconds(now - clock_start);
     if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
   }
 }
 
 /// The steps that are due, for a slice of wall time at most.
 void LiveSession::Impl::advance(const std::function<void()>& step) {
-  for (; single_steps > 0; --single_steps) one_step(step);
-  if (paused || waiting) return;
   const auto start = Clock::now();
+  for (; single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds; --single_steps) one_step(step);
+  if (paused || waiting) return;
   const double dt = session.world().settings().dt;
   while (true) {
     const auto now = Clock::now();
@@ -89,6 +96,7 @@ void LiveSession::Impl::one_step(const std::function<void()>& step) {
   ++steps;
   changed = true;
   timeline.keep(session);
+  step_other();
   const StepTimes& t = session.world().times();
   for (const auto part : {&StepTimes::hooks, &StepTimes::dynamics, &StepTimes::collision, &StepTimes::rows,
                           &StepTimes::solve, &StepTimes::integrate, &StepTimes::finish})
@@ -101,10 +109,12 @@ void LiveSession::Impl::handle_events() {
   for (ClientEvent& event : server.take_events()) {
     switch (event.kind) {
       case ClientEventKind::kOpened: greet(event.client); break;
-      case ClientEventKind::kMessage: perform(event.client, event.text); break;
+      case ClientEventKind::kMessage:
+        if (!event.binary) perform(event.client, event.text);
+        break;
       case ClientEventKind::kClosed:
         if (const auto found = clients.find(event.client); found != clients.end()) {
-          end_drag(found->second);
+          end_drag(event.client);
           clients.erase(found);
         }
         break;
@@ -112,12 +122,16 @@ void LiveSession::Impl::handle_events() {
   }
 }
 
+void LiveSession::Impl::send_scene(ClientId id) {
+  server.send_shared(id, scene_text, false);
+  server.send_shared(id, description.geometry, true);
+  server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+}
+
 void LiveSession::Impl::greet(ClientId id) {
   clients[id] = {};
-  server.send_text(id, description.json);
-  server.send_binary(id, description.geometry);
+  send_scene(id);
   server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
-  server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
   if (std::exchange(waiting, false)) restart_clock();
   changed = true;
   last_status = {};
@@ -133,6 +147,7 @@ void LiveSession::Impl::send_frames() {
   if (!std::exchange(changed, false)) return;
   last_frame = Clock::now();
   std::map<FrameParts, Bytes> bodies;
+  const std::string others = other_poses();
   for (const auto& [id, client] : clients) {
     if (!server.wants_frame(id)) {
       changed = true;
@@ -142,7 +157,7 @@ void LiveSession::Impl::send_frames() {
     if (!body)
       body =
           std::make_shared<const std::string>(encode_frame(session, description.links, paused, client.parts));
-    server.send_frame(id, body, encode_signals(session, client.subscription, client.signals));
+    server.send_frame(id, body, encode_signals(session, client.subscription, client.signals) + others);
   }
 }
 
@@ -158,23 +173,26 @@ void LiveSession::Impl::send_status() {
   const StepReport& report = world.report();
   const Energies energies = world.energies();
   const auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
-  broadcast({{"type", "status"},
-             {"time", session.time()},
-             {"steps", steps},
-             {"paused", paused},
-             {"speed", speed},
-             {"realTimeFactor", finite(real_time_factor)},
-             {"memory", {timeline.first(), timeline.last()}},
-             {"hash", fmt::format("{:016x}", session.hash())},
-             {"contacts", report.contacts},
-             {"islands", report.islands},
-             {"rows", report.rows},
-             {"residual", finite(report.residual)},
-             {"penetration", finite(report.penetration)},
-             {"kinetic", finite(energies.kinetic)},
-             {"potential", finite(energies.potential)},
-             {"times", times_json(times)},
-             {"clients", clients.size()}});
+  const Json status = {{"type", "status"},
+                       {"time", session.time()},
+                       {"steps", steps},
+                       {"paused", paused},
+                       {"speed", speed},
+                       {"realTimeFactor", finite(real_time_factor)},
+                       {"memory", {timeline.first(), timeline.last()}},
+                       {"hash", fmt::format("{:016x}", session.hash())},
+                       {"contacts", report.contacts},
+                       {"islands", report.islands},
+                       {"rows", report.rows},
+                       {"residual", finite(report.residual)},
+                       {"penetration", finite(report.penetration)},
+                       {"kinetic", finite(energies.kinetic)},
+                       {"potential", finite(energies.potential)},
+                       {"times", times_json(times)},
+                       {"clients", clients.size()},
+                       {"compare", compare_json()}};
+  const auto text = std::make_shared<const std::string>(dump(status));
+  for (const auto& [id, client] : clients) server.send_status(id, text);
 }
 
 }  // namespace karakuri

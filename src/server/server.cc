@@ -15,7 +15,7 @@ using namespace server_detail;
 
 namespace {
 
-constexpr std::size_t kMostEvents = 10'000;
+constexpr std::size_t kMostEvents = 10'000, kMostEventBytes = 16u << 20;
 
 /// 128 bits from the system's source.
 std::string make_token() {
@@ -83,6 +83,7 @@ void Server::Impl::accept() {
   acceptor.async_accept([this](Error error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     // one too many is closed at once: the queue of the system must not fill up with them
+    if (!error) socket.set_option(tcp::no_delay(true), error);
     if (!error && connections < options.max_connections)
       std::make_shared<Http>(*this, std::move(socket), Slot(connections))->read();
     accept();
@@ -102,12 +103,17 @@ bool Server::Impl::is_token(std::string_view given) const {
 
 void Server::Impl::tell(ClientEvent event) {
   const std::lock_guard lock(mutex);
-  if (event.kind == ClientEventKind::kMessage && events.size() >= kMostEvents) return;
+  const std::size_t bytes = event.text.size();
+  if (event.kind == ClientEventKind::kMessage &&
+      (events.size() >= kMostEvents || event_bytes + bytes > kMostEventBytes))
+    return;
+  event_bytes += bytes;
   events.push_back(std::move(event));
 }
 
 std::vector<ClientEvent> Server::take_events() {
   const std::lock_guard lock(impl_->mutex);
+  impl_->event_bytes = 0;
   return std::exchange(impl_->events, {});
 }
 
@@ -127,17 +133,20 @@ void Server::Impl::post(ClientId client, const Change& change) {
 void Server::send_text(ClientId client, std::string text) {
   impl_->post(client, [&](Outbox& box) {
     box.bytes += text.size();
-    box.overflow |= box.bytes > impl_->options.max_backlog;
+    box.overflow |= box.bytes > impl_->options.max_backlog || box.kept.size() >= kMostEvents;
     if (!box.overflow) box.kept.push_back({false, nullptr, std::move(text)});
   });
 }
 
-void Server::send_binary(ClientId client, Bytes bytes) {
+void Server::send_shared(ClientId client, Bytes bytes, bool binary) {
   impl_->post(client, [&](Outbox& box) {
-    box.bytes += bytes->size();
-    box.overflow |= box.bytes > impl_->options.max_backlog;
-    if (!box.overflow) box.kept.push_back({true, std::move(bytes), {}});
+    box.overflow |= box.kept.size() >= kMostEvents;
+    if (!box.overflow) box.kept.push_back({binary, std::move(bytes), {}});
   });
+}
+
+void Server::send_status(ClientId client, Bytes text) {
+  impl_->post(client, [&](Outbox& box) { box.status = Outbox::Message{false, std::move(text), {}}; });
 }
 
 void Server::send_frame(ClientId client, Bytes shared, std::string own) {

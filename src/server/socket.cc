@@ -3,7 +3,12 @@
 
 namespace karakuri::server_detail {
 
-Socket::Socket(Server::Impl& server, ClientId id, beast::tcp_stream stream, Slot slot)
+void end_now(Stream& stream, Error& error) {
+  stream.socket().shutdown(tcp::socket::shutdown_both, error);
+  stream.socket().close(error);
+}
+
+Socket::Socket(Server::Impl& server, ClientId id, Stream stream, Slot slot)
     : server_(server), id_(id), slot_(std::move(slot)), stream_(std::move(stream)) {}
 
 void Socket::accept(const Request& request) {
@@ -17,7 +22,6 @@ void Socket::accept(const Request& request) {
   timeout.keep_alive_pings = true;
   stream_.set_option(timeout);
   stream_.read_message_max(server_.options.max_message);
-  beast::get_lowest_layer(stream_).socket().set_option(tcp::no_delay(true));
   stream_.async_accept(request, [self = shared_from_this()](Error error) {
     if (error) return self->fail();
     self->open_ = true;
@@ -31,26 +35,26 @@ void Socket::accept(const Request& request) {
 void Socket::read() {
   stream_.async_read(input_, [self = shared_from_this()](Error error, std::size_t) {
     if (error) return self->fail();
-    if (self->stream_.got_text())
-      self->server_.tell(
-          {ClientEventKind::kMessage, self->id_, beast::buffers_to_string(self->input_.data())});
+    self->server_.tell({ClientEventKind::kMessage, self->id_, beast::buffers_to_string(self->input_.data()),
+                        self->stream_.got_binary()});
     self->input_.clear();
     self->read();
   });
 }
 
 void Socket::pump() {
-  if (writing_ || !open_) return;
+  if (!open_) return;
   {
     const std::lock_guard lock(server_.mutex);
     if (outbox.overflow) return fail();
+    if (writing_) return;
     if (!outbox.kept.empty()) {
       sending_ = std::move(outbox.kept.front());
       outbox.kept.pop_front();
-      outbox.bytes -= sending_.size();
-    } else if (outbox.frame) {
-      sending_ = std::move(*outbox.frame);
-      outbox.frame.reset();
+      outbox.bytes -= sending_.own.size();
+    } else if (auto& last = outbox.status ? outbox.status : outbox.frame) {
+      sending_ = std::move(*last);
+      last.reset();
     } else {
       return;
     }

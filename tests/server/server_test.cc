@@ -140,10 +140,8 @@ std::vector<ClientEvent> wait_for_events(Server& server, std::size_t count) {
   return all;
 }
 
-// FAILS: after a protocol error the server waits for the client to end the connection, for more than 5 s.
-TEST_F(ServerTest, DISABLED_MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
-  // the farewell of a broken connection has as long as a request
-  Server server = start({.max_message = 1000, .request_seconds = 0.5});
+TEST_F(ServerTest, MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
+  Server server = start({.max_message = 1000});
   test::Client client(server.port());
   client.open_socket(server.token());
   client.send(test::text_frame("one"));
@@ -157,9 +155,9 @@ TEST_F(ServerTest, DISABLED_MessagesArriveInOrderAndOversizedOnesEndTheConnectio
   EXPECT_EQ(events[3].kind, ClientEventKind::kClosed);
 }
 
-// FAILS: after a protocol error the server waits for the client to end the connection, for more than 5 s.
-TEST_F(ServerTest, DISABLED_BrokenFramesEndTheConnection) {
-  Server server = start({.request_seconds = 0.5});
+TEST_F(ServerTest, BrokenFramesEndTheConnection) {
+  // as many as there is room for, times three: a place that was kept would be missed
+  Server server = start({.max_connections = 1});
   for (const std::string& bytes : {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10),
                                    std::string("\x81\x03"
                                                "abc",
@@ -173,6 +171,8 @@ TEST_F(ServerTest, DISABLED_BrokenFramesEndTheConnection) {
     const std::vector<ClientEvent> events = wait_for_events(server, 2);
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[1].kind, ClientEventKind::kClosed);
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(50));  // its place is free a moment after it is told
   }
 }
 
@@ -193,6 +193,30 @@ TEST_F(ServerTest, TwoHundredConnectionsAreSurvived) {
     answer = get(server, "/?token=" + server.token());
   }
   EXPECT_THAT(answer, HasSubstr("the page"));
+}
+
+TEST_F(ServerTest, TwoHundredSocketsOpenAndCloseWithoutAWord) {
+  Server server = start({.max_connections = 8});
+  for (int i = 0; i < 200; ++i) {
+    test::Client client(server.port());
+    client.send(test::upgrade_request("/socket?token=" + server.token(), server.port()));
+    if (i % 2 == 0) client.read_some();
+  }
+  std::string answer;
+  for (int i = 0; i < 200 && answer.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    answer = get(server, "/?token=" + server.token());
+  }
+  EXPECT_THAT(answer, HasSubstr("the page"));
+  // every one that was opened is closed again
+  int open = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (const ClientEvent& event : server.take_events())
+      open += event.kind == ClientEventKind::kOpened ? 1 : -1;
+    if (i > 5 && open == 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(open, 0);
 }
 
 TEST_F(ServerTest, SilentConnectionsAreClosed) {
@@ -222,6 +246,48 @@ TEST_F(ServerTest, AClientThatDoesNotReadLosesFramesNotThePublishersTime) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST_F(ServerTest, StatusThatIsNotReadIsReplaced) {
+  Server server = start();
+  test::Client client(server.port());
+  client.open_socket(server.token());
+  const std::vector<ClientEvent> events = wait_for_events(server, 1);
+  ASSERT_EQ(events.size(), 1u);
+  std::weak_ptr<const std::string> first_half[500];
+  for (int i = 0; i < 1000; ++i) {
+    const auto text = std::make_shared<const std::string>(1 << 16, 'x');
+    if (i < 500) first_half[i] = text;
+    server.send_status(events[0].client, text);
+  }
+  // of 64 MB those are held that the one write in progress and the last one need
+  int held = 0;
+  for (const auto& text : first_half) held += !text.expired();
+  EXPECT_LE(held, 1);
+}
+
+TEST_F(ServerTest, AClientThatNeverReadsIsGivenUp) {
+  Server server = start({.idle_seconds = 0.5});
+  test::Client client(server.port());
+  client.open_socket(server.token());
+  std::vector<ClientEvent> events = wait_for_events(server, 1);
+  ASSERT_EQ(events.size(), 1u);
+  server.send_frame(events[0].client, std::make_shared<const std::string>(64 << 20, 'x'), "");
+  events = wait_for_events(server, 1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);
+}
+
+TEST_F(ServerTest, AFloodOfMessagesIsBounded) {
+  Server server = start();
+  test::Client client(server.port());
+  client.open_socket(server.token());
+  const std::string frame = test::text_frame(std::string(60'000, 'x'));
+  for (int i = 0; i < 1000; ++i) client.send(frame);  // 60 MB, and nobody takes them
+  std::size_t bytes = 0;
+  for (const ClientEvent& event : wait_for_events(server, 2)) bytes += event.text.size();
+  EXPECT_GT(bytes, 1u << 20);
+  EXPECT_LE(bytes, 17u << 20);
+}
+
 TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
   Server server = start({.max_backlog = 8 << 20});
   test::Client client(server.port());
@@ -229,8 +295,7 @@ TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
   std::vector<ClientEvent> events = wait_for_events(server, 1);
   ASSERT_EQ(events.size(), 1u);
   const auto block = std::make_shared<const std::string>(1 << 20, 'x');
-  for (int i = 0; i < 64; ++i) server.send_binary(events[0].client, block);
-  client.drain();
+  for (int i = 0; i < 64; ++i) server.send_text(events[0].client, *block);
   events = wait_for_events(server, 1);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);

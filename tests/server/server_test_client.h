@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 namespace karakuri::test {
 
 inline std::string upgrade_request(const std::string& target, std::uint16_t port,
@@ -83,6 +85,79 @@ class Client {
 
  private:
   int socket_;
+};
+
+/// A WebSocket that sends texts and takes messages apart.
+class Socket {
+ public:
+  Socket(std::uint16_t port, const std::string& token) : client_(port) {
+    client_.send(upgrade_request("/socket?token=" + token, port));
+    std::size_t end = std::string::npos;
+    while ((end = input_.find("\r\n\r\n")) == std::string::npos && more()) {
+    }
+    EXPECT_EQ(input_.substr(0, 12), "HTTP/1.1 101");
+    input_.erase(0, end + 4);
+  }
+
+  void send_text(const std::string& text) const { client_.send(text_frame(text)); }
+
+  struct Message {
+    bool binary = false;
+    std::string data;
+  };
+  /// The next message; empty data where there is none any more. RFC 6455, section 5.2, whole frames.
+  Message next() {
+    Message out;
+    for (bool last = false; !last;) {
+      if (!need(2)) return {};
+      const auto head = static_cast<unsigned char>(input_[0]);
+      last = (head & 0x80) != 0;
+      if ((head & 0x0f) != 0) out.binary = (head & 0x0f) == 2;
+      std::size_t size = input_[1] & 0x7f, at = 2;
+      const std::size_t wide = size == 126 ? 2 : size == 127 ? 8 : 0;
+      if (!need(at + wide)) return {};
+      if (wide > 0) size = 0;
+      for (std::size_t i = 0; i < wide; ++i) size = size << 8 | static_cast<unsigned char>(input_[at++]);
+      if (!need(at + size)) return {};
+      out.data += input_.substr(at, size);
+      input_.erase(0, at + size);
+    }
+    return out;
+  }
+  /// The next text of this type; null where the connection ends.
+  nlohmann::json wait_for(const std::string& type) {
+    for (Message m = next(); !m.data.empty(); m = next()) {
+      if (m.binary) continue;
+      nlohmann::json json = nlohmann::json::parse(m.data, nullptr, false);
+      if (json.is_object() && json.value("type", "") == type) return json;
+    }
+    return nullptr;
+  }
+  /// The next binary message of this kind; empty where the connection ends.
+  std::string wait_for_binary(std::uint32_t kind) {
+    for (Message m = next(); !m.data.empty(); m = next()) {
+      std::uint32_t found = 0;
+      if (m.binary && m.data.size() >= 4) std::memcpy(&found, m.data.data(), 4);
+      if (found == kind) return m.data;
+    }
+    return {};
+  }
+
+ private:
+  bool more() {
+    const std::string some = client_.read_some();
+    input_ += some;
+    return !some.empty();
+  }
+  bool need(std::size_t bytes) {
+    while (input_.size() < bytes) {
+      if (!more()) return false;
+    }
+    return true;
+  }
+
+  Client client_;
+  std::string input_;
 };
 
 }  // namespace karakuri::test

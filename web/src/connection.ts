@@ -6,6 +6,7 @@ export interface Handlers {
   problem(why: string): void;
   geometry(block: ArrayBuffer): void;
   frame(frame: Frame): void;
+  file(file: File): void;
   state(connected: boolean): void;
 }
 
@@ -34,6 +35,10 @@ export class Connection {
     this.socket.send(JSON.stringify(refused ? { ...command, id } : command));
   }
 
+  sendBytes(bytes: Blob): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(bytes);
+  }
+
   private open(): void {
     const token = new URLSearchParams(location.search).get('token') ?? '';
     const socket = new WebSocket(`ws://${location.host}/socket?token=${encodeURIComponent(token)}`);
@@ -55,6 +60,7 @@ export class Connection {
     if (typeof data === 'string') return this.hear(JSON.parse(data) as ServerMessage);
     const message = decode(data);
     if (message && 'geometry' in message) this.handlers.geometry(message.geometry);
+    if (message && 'file' in message) this.handlers.file(message.file);
     if (message && 'frame' in message) this.handlers.frame(message.frame);
   }
 

@@ -2,16 +2,20 @@
 import './style.css';
 import { Connection, type Refused, type Send } from './connection';
 import { byId, download, el } from './dom';
+import { Drop } from './drop';
 import { Film } from './film';
 import { Help, type Key } from './help';
 import { OVERLAYS, type Overlay } from './overlays/overlays';
 import { Plots } from './plots';
+import { renderSize, sendPicture } from './render';
 import type { Frame, Properties, SceneMessage, ServerMessage, Settings, Status } from './protocol';
 import { Stage } from './stage';
 import { Transport } from './transport';
 import { View } from './view';
 
 const stage = new Stage(byId<HTMLCanvasElement>('stage'));
+const drop = new Drop(stage, () => view?.solid ?? [], (command) => send(command));
+const picture = renderSize();
 const send: Send = (command, refused) => connection.send(command, refused);
 const plots = new Plots(byId('plots'), () => subscribe());
 const film = new Film(stage.canvas, (filming) => transport.showFilming(filming));
@@ -29,6 +33,8 @@ let properties: Properties | null = null;
 let status: Status | null = null;
 let frame: Frame | null = null;
 let connected = false;
+let shown = ''; // name of the scene
+let firstPicture = 0; // [ms] since the page was asked for
 let asking: Refused | undefined;
 const subscription = { number: -1, names: new Map<string, number>() };
 
@@ -65,10 +71,12 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   document.title = `${message.name} · karakuri`;
   transport.setScene(message);
   frame = null;
-  view = new View(stage, message, geometry, { send, subscribe, plot });
+  const again = !first && message.name === shown; // it was added to
+  view = new View(stage, message, geometry, { send, subscribe, plot, keepCamera: again });
+  shown = message.name;
   if (settings) view.panel.showSettings(settings);
   if (first) for (const { title, signals } of message.plots.slice(0, innerHeight < 700 ? 1 : 2)) plots.open(title, signals);
-  else plots.clear();
+  else if (!again) plots.clear();
   subscribe();
 }
 
@@ -89,6 +97,7 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       status = message;
       transport.show(message);
       view?.panel.showStatus(message);
+      view?.compare.showStatus(message);
       break;
     case 'signals':
       subscription.number = message.subscription;
@@ -101,8 +110,10 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
 }
 
 function takeFrame(next: Frame): void {
+  if (next.poses.length !== 7 * ((pending?.links.length ?? 0) - 1)) return; // of before the scene was added to
   frame = next;
-  view?.motion.take(next, performance.now());
+  view?.take(next, performance.now());
+  if (picture) return drawPicture();
   transport.showTime(next.time);
   if (next.subscription !== subscription.number) return;
   plots.record(next.time, value);
@@ -114,6 +125,7 @@ const connection = new Connection({
   problem: (why) => note(why, 'problem'),
   geometry: (block) => pending && show(pending, block),
   frame: takeFrame,
+  file: (file) => download(file.name, file),
   state: (now) => {
     connected = now;
     byId('lost').textContent = view ? 'The connection is lost. Trying again…' : 'Connecting…';
@@ -136,6 +148,9 @@ const help = new Help(byId('help'), {
   ],
   Bodies: [
     key('P', 'push the selected body away', () => view?.push()),
+    key('D', 'drop a box where the pointer is', () => drop.drop('box')),
+    key('O', 'drop a ball', () => drop.drop('ball')),
+    key('U', 'drop a capsule', () => drop.drop('capsule')),
     key('F', 'look at the selected body, or at all', () => view?.focus()),
   ],
   Show: [
@@ -144,6 +159,7 @@ const help = new Help(byId('help'), {
     overlay('N', 'names'),
   ],
   Page: [
+    key('S', 'save the present state as a scene', () => send({ type: 'save' })),
     key('I', 'picture as PNG', savePicture),
     key('V', 'record a film as WebM; again: save it', () => film.toggle(fileName())),
     key('H', 'hide or show the panels', () => document.body.classList.toggle('bare')),
@@ -162,15 +178,27 @@ function savePicture(): void {
 /** [ms] of the page's own code for the last pictures. */
 const costs: number[] = [];
 
+function drawPicture(): void {
+  view?.update(Infinity); // as it came, not on the way to it
+  stage.touch();
+  sendPicture(stage, (bytes) => connection.sendBytes(bytes));
+}
+
 function draw(now: number): void {
   const begin = performance.now();
   view?.update(now);
   if (stage.render(now)) view?.drawn();
+  if (firstPicture === 0 && view && frame) firstPicture = performance.now();
   costs.push(performance.now() - begin);
   if (costs.length > 300) costs.shift();
   requestAnimationFrame(draw);
 }
-requestAnimationFrame(draw);
+if (picture) {
+  stage.fix(picture);
+  document.body.classList.add('bare');
+} else {
+  requestAnimationFrame(draw);
+}
 
 // For tests, and for the curious.
 Object.assign(window, {
@@ -181,6 +209,7 @@ Object.assign(window, {
     get scene() { return pending; },
     get settings() { return settings; },
     get properties() { return properties; },
+    get firstPicture() { return firstPicture; },
     get connected() { return connected; },
     get ready() { return view !== null && frame !== null; },
     select: (link: number) => view?.choose({ link }),

@@ -8,8 +8,8 @@ import { OVERLAYS, type Overlay, type OverlayChoice } from './overlays/overlays'
 import type { SceneMessage, Settings, Status } from './protocol';
 import type { Surroundings } from './view';
 
-const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
-const CONTACTS = ['cone', 'pyramid', 'penalty'];
+export const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
+export const CONTACTS = ['cone', 'pyramid', 'penalty'];
 const INTEGRATORS = ['semi-implicit', 'symplectic', 'rk4', 'explicit'];
 const MOST_ACTUATORS = 60;
 const MOST_READINGS = 100;
@@ -24,7 +24,7 @@ function complaint(controller: Controller): Refused {
 }
 
 export class Panel {
-  private readonly gui: GUI;
+  readonly gui: GUI;
   private readonly values: Record<string, unknown> = {};
   private readonly settings = { solver: '', contact: '', integrator: '' };
   private readonly fields: { field: Field; value: (s: Settings) => number }[] = [];

@@ -103,6 +103,20 @@ export interface Status {
   potential: number | null;
   times: Record<string, number>;
   clients: number;
+  compare: OtherStatus | null;
+}
+/** Of the second world, while two are compared. */
+export interface OtherStatus {
+  settings: Settings;
+  time: number;
+  hash: string;
+  distance: number | null; // of the link that is farthest from where it is in the first world [m]
+  link: string;
+  residual: number | null;
+  penetration: number | null;
+  contacts: number;
+  energy: number | null;
+  step: number; // [s]
 }
 export type ServerMessage =
   | SceneMessage
@@ -125,7 +139,10 @@ export type Command =
   | { type: 'push'; link: number; point: Vec3; direction: Vec3 }
   | { type: 'set'; key: string; value: number | number[] | string | boolean }
   | { type: 'edit'; what: string; name: string; dof?: number; value: number | null }
-  | { type: 'press'; name: string };
+  | { type: 'press'; name: string }
+  | { type: 'compare'; settings: Record<string, number | string | boolean> | null }
+  | { type: 'drop'; shape: 'box' | 'ball' | 'capsule'; at: Vec3; size: number }
+  | { type: 'save' };
 
 export interface Frame {
   time: number;
@@ -137,18 +154,26 @@ export interface Frame {
   states: Uint8Array; // 0 awake, 1 asleep, 2 quarantined
   subscription: number;
   values: Float64Array;
+  other: Float32Array | null; // poses in the second world, while two are compared
 }
 
 export const CONTACT = 11;
 const GEOMETRY = 1;
 const FRAME = 2;
+const FILE = 3;
 
-export type BinaryMessage = { geometry: ArrayBuffer } | { frame: Frame } | null;
+export type BinaryMessage = { geometry: ArrayBuffer } | { frame: Frame } | { file: File } | null;
+
+function decodeFile(buffer: ArrayBuffer): File {
+  const end = 8 + new DataView(buffer).getUint32(4, true);
+  return new File([buffer.slice(end)], new TextDecoder().decode(buffer.slice(8, end)));
+}
 
 export function decode(buffer: ArrayBuffer): BinaryMessage {
   const head = new DataView(buffer);
   const kind = head.getUint32(0, true);
   if (kind === GEOMETRY) return { geometry: buffer.slice(4) };
+  if (kind === FILE) return { file: decodeFile(buffer) };
   if (kind !== FRAME) return null;
   const [links, contacts, boxes, islands] = [8, 12, 16, 20].map((place) => head.getUint32(place, true)) as [number, number, number, number];
   let at = 32;
@@ -158,9 +183,11 @@ export function decode(buffer: ArrayBuffer): BinaryMessage {
   const corners = new Float32Array(buffer, next(boxes * 24), boxes * 6);
   const sets = new Int32Array(buffer, next(islands * 4), islands);
   const states = new Uint8Array(buffer, next(Math.ceil(links / 4) * 4), links);
+  const subscription = head.getUint32(at, true);
   const count = head.getUint32(at + 4, true);
   const values = new Float64Array(count);
   for (let i = 0; i < count; ++i) values[i] = head.getFloat64(at + 8 + 8 * i, true);
+  at += 8 + 8 * count;
   return {
     frame: {
       time: head.getFloat64(24, true),
@@ -170,8 +197,9 @@ export function decode(buffer: ArrayBuffer): BinaryMessage {
       boxes: corners,
       islands: sets,
       states,
-      subscription: head.getUint32(at, true),
+      subscription,
       values,
+      other: at < buffer.byteLength ? new Float32Array(buffer, at, links * 7) : null,
     },
   };
 }

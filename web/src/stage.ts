@@ -71,6 +71,7 @@ export class Stage {
   private readonly quality: Quality;
   /** Half the width of what the shadow covers [m]. */
   private reach = 8;
+  private fixed: { width: number; height: number } | null = null;
   private fov = 45;
   private changed = true;
   /** Pictures drawn so far. */
@@ -97,14 +98,19 @@ export class Stage {
     this.changed = true;
   }
 
-  dress(message: SceneMessage): void {
+  /** What lies under everything. */
+  get grounds(): THREE.Object3D[] {
+    return this.dressing.children.slice(1); // the first is the sky
+  }
+
+  dress(message: SceneMessage, keepCamera = false): void {
     this.dressing.clear();
     const { look } = message;
     const sky = colorOf(look.sky);
     const haze = sky.clone().lerp(new THREE.Color(0xffffff), 0.7);
     this.dressing.add(skyDome(sky, haze));
     this.sun.castShadow = look.shadows;
-    this.lookAt(message.view?.from ?? [3, -3, 2], message.view?.to ?? [0, 0, 0], message.view?.fov);
+    if (!keepCamera) this.lookAt(message.view?.from ?? [3, -3, 2], message.view?.to ?? [0, 0, 0], message.view?.fov);
     const far = this.camera.position.distanceTo(this.controls.target);
     this.scene.fog = new THREE.Fog(haze, 4 * far, 18 * far);
     for (const plane of message.visuals.filter((v) => v.kind === 'plane' && v.link === 0))
@@ -147,9 +153,17 @@ export class Stage {
     return mesh;
   }
 
+  /** Of a picture that does not go with the window. */
+  fix(size: { width: number; height: number }): void {
+    this.fixed = size;
+    this.controls.enableDamping = false;
+    this.resize();
+  }
+
   private resize(): void {
-    this.renderer.setSize(innerWidth, innerHeight);
-    this.camera.aspect = innerWidth / innerHeight;
+    const { width, height } = this.fixed ?? { width: innerWidth, height: innerHeight };
+    this.renderer.setSize(width, height);
+    this.camera.aspect = width / height;
     const half = Math.tan(THREE.MathUtils.degToRad(this.fov / 2)) * Math.max(1, WIDE / this.camera.aspect);
     this.camera.fov = THREE.MathUtils.radToDeg(2 * Math.atan(half));
     this.camera.updateProjectionMatrix();

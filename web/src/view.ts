@@ -2,12 +2,13 @@
 import * as THREE from 'three';
 import { ShapeSet, Motion, type Paint } from './bodies';
 import type { Refused, Send } from './connection';
+import { Compare } from './compare';
 import { byId } from './dom';
 import { Grab } from './grab';
 import { Inspector } from './inspector';
 import { OVERLAYS, Overlays, type Overlay, type OverlayChoice } from './overlays/overlays';
 import { Panel } from './panel';
-import type { Properties, SceneMessage, Vec3 } from './protocol';
+import type { Frame, Properties, SceneMessage, Vec3 } from './protocol';
 import { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
 import { Tree, type Chosen } from './tree';
@@ -15,6 +16,7 @@ import { Tree, type Chosen } from './tree';
 export interface Surroundings {
   send: Send;
   subscribe(): void;
+  keepCamera: boolean;
   /** In a plot of its own, or with `add` in the last one. */
   plot(signal: string, add: boolean, refused?: Refused): void;
 }
@@ -35,6 +37,7 @@ const same = (a: ArrayLike<number> | null, b: ArrayLike<number> | null): boolean
 export class View {
   readonly motion: Motion;
   readonly panel: Panel;
+  readonly compare: Compare;
   private readonly visuals: ShapeSet;
   private readonly colliders: ShapeSet;
   private readonly overlays: Overlays;
@@ -57,11 +60,12 @@ export class View {
       new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
     this.colliders = new ShapeSet(message.colliders, library, () =>
       new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.45 }));
-    this.framed = message.view !== undefined;
-    stage.dress(message);
+    this.framed = message.view !== undefined || around.keepCamera;
+    stage.dress(message, around.keepCamera);
     this.overlays = new Overlays(message, this.size(), byId('labels'), choice);
     stage.scene.add(this.visuals.group, this.colliders.group, this.overlays.group);
     this.panel = new Panel(message, choice, around, () => this.overlaysChanged());
+    this.compare = new Compare(message, library, this.panel.gui, stage, around.send);
     this.tree = new Tree(byId('tree'), byId<HTMLInputElement>('filter'), message, (chosen) => this.choose(chosen));
     this.inspector = new Inspector(byId('inspector'), message, around);
     this.inspector.show(this.chosen, null);
@@ -82,6 +86,16 @@ export class View {
     for (const shape of this.message.visuals)
       if (shape.size && shape.kind !== 'plane' && shape.link > 0) reach = Math.max(reach, ...shape.size);
     return Math.min(5, 4 * reach);
+  }
+
+  take(frame: Frame, now: number): void {
+    this.motion.take(frame, now);
+    this.compare.take(frame, now);
+  }
+
+  /** What the pointer can be on. */
+  get solid(): THREE.Object3D[] {
+    return [this.visuals.group, ...this.stage.grounds];
   }
 
   get signals(): string[] {
@@ -168,6 +182,7 @@ export class View {
 
   update(now: number): void {
     if (this.motion.update(now)) this.place();
+    this.compare.update(now);
     if (!this.framed && this.motion.frame) {
       this.framed = true;
       this.stage.frame(this.visuals.bounds());
@@ -182,6 +197,6 @@ export class View {
   }
 
   dispose(): void {
-    for (const part of [this.visuals, this.colliders, this.overlays, this.panel]) part.dispose();
+    for (const part of [this.visuals, this.colliders, this.overlays, this.compare, this.panel]) part.dispose();
   }
 }

@@ -11,4 +11,4 @@ export KARAKURI_CHROMIUM=${KARAKURI_CHROMIUM:-$(command -v chromium || true)}
 build_page
 [[ -f $root/build/page/index.html && -d $root/web/node_modules/playwright-core ]] || skip "the page could not be built"
 cd "$root/web"
-KARAKURI_PROGRAM=$2 exec node --test --test-concurrency=1 tests/page.test.mjs
+KARAKURI_PROGRAM=$2 exec node --test --test-concurrency=1 tests/*.test.mjs

@@ -24,10 +24,10 @@ struct ServerOptions {
   std::filesystem::path bundle;       // the folder of the page's files
   std::string token;                  // empty: a new one of 128 random bits
   int max_connections = 64;
-  std::size_t max_message = 64 * 1024;     // from a client [bytes]
-  std::size_t max_backlog = 256ull << 20;  // waiting for one client, beside frames [bytes]
-  double request_seconds = 10;             // for a whole request, and for the handshake
-  double idle_seconds = 60;                // without an answer, not even to a ping
+  std::size_t max_message = 64 * 1024;  // from a client [bytes]
+  std::size_t max_backlog = 16u << 20;  // waiting for one client alone [bytes]
+  double request_seconds = 10;          // for a whole request, and for the handshake
+  double idle_seconds = 60;             // without an answer, not even to a ping
 };
 
 using ClientId = std::uint64_t;
@@ -36,7 +36,8 @@ enum class ClientEventKind : std::uint8_t { kOpened, kMessage, kClosed };
 struct ClientEvent {
   ClientEventKind kind = ClientEventKind::kMessage;
   ClientId client = 0;
-  std::string text;
+  std::string text;     // or bytes, where it is
+  bool binary = false;  // a message that is no text
 };
 
 using Bytes = std::shared_ptr<const std::string>;
@@ -55,11 +56,13 @@ class Server {
   const std::string& token() const;
   std::uint16_t port() const;
 
-  /// What clients did since the last call, in order. At most 10 000 messages wait; more are dropped.
+  /// What clients did since the last call, in order. At most 10 000 messages of 16 MB wait; more are dropped.
   std::vector<ClientEvent> take_events();
   /// In order, and never lost while the client is there.
   void send_text(ClientId client, std::string text);
-  void send_binary(ClientId client, Bytes bytes);
+  void send_shared(ClientId client, Bytes bytes, bool binary);
+  /// A text that replaces one of these that still waits.
+  void send_status(ClientId client, Bytes text);
   /// `shared` and `own` become one binary message. It replaces one that still waits.
   void send_frame(ClientId client, Bytes shared, std::string own);
   /// No frame waits for this client, so that making one is worth while.
