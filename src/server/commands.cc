@@ -122,7 +122,7 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
   if (type == "press") return press(message);
   if (type == "compare") return compare(message);
   if (type == "drop") return drop(message);
-  if (type == "save") return save(id);
+  if (type == "save") return save(id, message);
   return {refused(fmt::format("there is no message of type '{}'", type.substr(0, 40)))};
 }
 

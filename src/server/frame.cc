@@ -25,8 +25,7 @@ std::uint8_t state_of(const World& world, LinkId link) {
 }
 
 void put_contact(std::string& out, const World& world, const Contact& c) {
-  const Surface surface;
-  (void)world;
+  const Surface& surface = world.surface(c);
   const bool slides = c.state == ContactState::kSlide;
   put(out, c.point);
   put(out, c.force);
@@ -68,7 +67,7 @@ std::string encode_frame(const Session& session, std::span<const LinkId> links, 
   for (const Contact& c : points) put_contact(out, world, c);
   for (const Aabb& box : boxes) put(out, box.lo), put(out, box.hi);
   if (parts.islands)
-    for (const LinkId link : links) put(out, static_cast<std::int32_t>(link.index));
+    for (const LinkId link : links) put(out, static_cast<std::int32_t>(world.island(link)));
   for (const LinkId link : links) put(out, state_of(world, link));
   out.resize((out.size() + 3) / 4 * 4);
   return out;

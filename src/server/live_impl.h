@@ -63,7 +63,7 @@ struct LiveSession::Impl {
   // ---- scene_changes.cc
   Errors edit(const Json& message);
   Errors drop(const Json& message);
-  Errors save(ClientId id);
+  Errors save(ClientId id, const Json& message);
   void wake_all();
   /// What is kept of before does not fit any more.
   void scene_changed(bool timeline_fits);

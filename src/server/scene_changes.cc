@@ -142,11 +142,30 @@ std::string file_name(const std::string& name) {
   return out.empty() ? "scene" : out.substr(0, 60);
 }
 
+/// Those that the client has open are the scene's from now on.
+std::vector<Diagnostic> take_plots(LoadedScene& scene, const Json& plots) {
+  std::vector<Plot> taken;
+  for (const Json& one : plots) {
+    Plot plot{one.at("title").get<std::string>(), one.at("signals").get<std::vector<std::string>>()};
+    for (const std::string& signal : plot.signals) {
+      const Result<Reference> found = find_signal(scene, signal);
+      if (!found.ok()) return found.errors();
+    }
+    taken.push_back(std::move(plot));
+  }
+  scene.script.plots = std::move(taken);
+  return {};
+}
+
 }  // namespace
 
 /// As one file: a native scene, or where it has meshes a tar archive of it with them.
-LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id) {
-  const LoadedScene now = session.present_scene();
+LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
+  LoadedScene now = session.present_scene();
+  if (message.contains("plots")) {
+    Errors errors = take_plots(now, message["plots"]);
+    if (!errors.empty()) return errors;
+  }
   const std::string stem = file_name(now.name);
   const SavedScene saved = to_native(now, stem + ".assets");
   std::string name = stem + ".scene.yaml", content = saved.text;

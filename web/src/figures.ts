@@ -73,10 +73,12 @@ export class Figures {
       if (list.childElementCount === 0) list.append(...signalsOf(message).map((name) => Object.assign(el('option'), { value: name })));
     };
     input.onchange = () => {
-      why.textContent = '';
       const signal = input.value.trim();
-      if (signal) around.plot(signal, false, (text) => (why.textContent = text));
+      if (!signal) return;
+      why.textContent = '';
+      around.plot(signal, false, (text) => (why.textContent = text));
       input.value = '';
+      input.blur();
     };
     row.append(input, list, why);
     return row;

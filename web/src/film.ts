@@ -3,6 +3,7 @@ import { download } from './dom';
 
 const RATE = 60; // [1/s] at most
 const BITS = 8e6; // [1/s]
+const KINDS = ['video/webm;codecs=vp8', 'video/webm']; // the first is the fastest to make
 
 export class Film {
   private recorder: MediaRecorder | null = null;
@@ -13,7 +14,8 @@ export class Film {
   toggle(name: string): void {
     if (this.recorder) return this.recorder.stop();
     const parts: Blob[] = [];
-    const recorder = new MediaRecorder(this.canvas.captureStream(RATE), { mimeType: 'video/webm', videoBitsPerSecond: BITS });
+    const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind)) ?? '';
+    const recorder = new MediaRecorder(this.canvas.captureStream(RATE), { mimeType, videoBitsPerSecond: BITS });
     recorder.ondataavailable = (event) => parts.push(event.data);
     recorder.onstop = () => {
       this.recorder = null;

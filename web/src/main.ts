@@ -159,7 +159,7 @@ const help = new Help(byId('help'), {
     overlay('N', 'names'),
   ],
   Page: [
-    key('S', 'save the present state as a scene', () => send({ type: 'save' })),
+    key('S', 'save the present state as a scene', () => send({ type: 'save', plots: plots.infos })),
     key('I', 'picture as PNG', savePicture),
     key('V', 'record a film as WebM; again: save it', () => film.toggle(fileName())),
     key('H', 'hide or show the panels', () => document.body.classList.toggle('bare')),
@@ -211,7 +211,7 @@ Object.assign(window, {
     get properties() { return properties; },
     get firstPicture() { return firstPicture; },
     get connected() { return connected; },
-    get ready() { return view !== null && frame !== null; },
+    get ready() { return firstPicture > 0 && frame !== null; },
     select: (link: number) => view?.choose({ link }),
     toggle: (which: Overlay) => view?.toggle(which),
     screen: (link: number) => view?.screen(link),

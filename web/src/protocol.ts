@@ -142,7 +142,7 @@ export type Command =
   | { type: 'press'; name: string }
   | { type: 'compare'; settings: Record<string, number | string | boolean> | null }
   | { type: 'drop'; shape: 'box' | 'ball' | 'capsule'; at: Vec3; size: number }
-  | { type: 'save' };
+  | { type: 'save'; plots: PlotInfo[] };
 
 export interface Frame {
   time: number;

@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import type { SceneMessage, Vec3 } from './protocol';
-import { Quality } from './quality';
+import { givenQuality, Quality } from './quality';
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
@@ -78,7 +78,7 @@ export class Stage {
   drawn = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: givenQuality() !== 0, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.sun.castShadow = true;
@@ -192,6 +192,7 @@ export class Stage {
       this.quality.idle();
       return false;
     }
+    if (!this.quality.due(now)) return false;
     this.changed = false;
     this.placeSun();
     this.renderer.render(this.scene, this.camera);

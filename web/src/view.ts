@@ -151,8 +151,10 @@ export class View {
     return new THREE.Vector3(...this.message.links[link]!.com).applyMatrix4(this.motion.matrices[link]!);
   }
 
-  /** Where the middle of a link is on the screen [px]. */
+  /** Where the middle of a link is on the screen [px], by the last frame. */
   screen(link: number): [number, number] {
+    this.motion.update(Infinity);
+    this.stage.camera.updateMatrixWorld();
     const p = this.position(link).project(this.stage.camera);
     return [((p.x + 1) / 2) * innerWidth, ((1 - p.y) / 2) * innerHeight];
   }

@@ -1,6 +1,6 @@
 // What a person does with the page, done in a real browser against the real program.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { eventually, launch, open, scene, send, start, status, until } from './program.mjs';
 
 const BOX = scene('box', `
@@ -25,37 +25,43 @@ const WEIGHT = 2 * 9.81;
 
 let browser;
 let program;
+let page;
 before(async () => {
   browser = await launch();
   program = await start(BOX);
+  page = await open(browser, program.url);
 });
 after(async () => {
   await browser.close();
   assert.equal(await program.stop(), 0, 'Ctrl-C ends it cleanly');
 });
-
-/** The scene from its start, in a tab of its own. */
-async function opened(t, options) {
-  const page = await open(browser, program.url, options);
+beforeEach(async () => {
   await send(page, { type: 'speed', value: 1 });
   await send(page, { type: 'reset' });
   await send(page, { type: 'play' });
-  await until(page, (s) => !s.paused && s.time < 5);
-  t.after(async () => {
-    await page.close();
-    assert.deepEqual(page.problems, []);
-  });
-  return page;
-}
-const click = (page, selector) => page.locator(selector).first().dispatchEvent('click');
-const height = (page) => page.evaluate(() => window.karakuri.frame.poses[2]);
-const fill = async (page, property, text) => {
-  await page.fill(`input[data-property="${property}"]`, text);
-  await page.keyboard.press('Enter');
-};
+  await until(page, (s) => !s.paused && s.speed === 1);
+  // from the start again
+  await eventually(page, () => window.karakuri.frame.time < 10 && Math.hypot(...window.karakuri.frame.poses.subarray(0, 2)) < 1e-3);
+});
+afterEach(() => assert.deepEqual(page.problems, []));
 
-test('loads, plays, pauses, steps and resets', async (t) => {
-  const page = await opened(t);
+const click = (tab, selector, text = '', init = {}) => tab.evaluate(([where, what, how]) =>
+  [...document.querySelectorAll(where)].find((e) => e.textContent.includes(what)).dispatchEvent(new MouseEvent('click', { bubbles: true, ...how })), [selector, text, init]);
+const height = (page) => page.evaluate(() => window.karakuri.frame.poses[2]);
+/** As the keyboard would, but without waiting for pictures, which are slow in software. */
+const type = (tab, selector, text) => tab.evaluate(([where, what]) => {
+  const input = document.querySelector(where);
+  input.focus();
+  input.value = what;
+  for (const event of ['input', 'change']) input.dispatchEvent(new Event(event));
+  input.blur();
+}, [selector, text]);
+const fill = (tab, property, text) => type(tab, `input[data-property="${property}"]`, text);
+const has = (tab, selector, text = '') => eventually(tab, ([where, what]) =>
+  [...document.querySelectorAll(where)].some((e) => e.checkVisibility() && e.textContent.includes(what)), [selector, text]);
+const hasNot = (tab, selector) => eventually(tab, (where) => ![...document.querySelectorAll(where)].some((e) => e.checkVisibility()), selector);
+
+test('loads, plays, pauses, steps and resets', async () => {
   assert.equal(await page.textContent('#title'), 'box');
   const first = (await status(page)).time;
   await until(page, (s, time) => s.time > time + 0.2, first);
@@ -76,25 +82,23 @@ test('loads, plays, pauses, steps and resets', async (t) => {
   await until(page, (s) => s.speed === 2);
 });
 
-test('a dragged body follows the pointer and falls when released', async (t) => {
-  const page = await opened(t);
+test('a dragged body follows the pointer and falls when released', async () => {
   const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.move(x, y - 60, { steps: 3 });
   await page.mouse.move(x, y - 120, { steps: 3 });
   await eventually(page, () => window.karakuri.frame.poses[2] > 0.5);
-  // near the pointer: it hangs below it by its weight over the spring's stiffness, g / (2 pi 2.5 Hz)^2 = 4 cm
+  // it hangs below the pointer by half its edge and what the spring gives way, g / (2 pi 2.5 Hz)^2 = 4 cm: 42 px
   await eventually(page, ([px, py]) => {
     const [bx, by] = window.karakuri.screen(1);
-    return Math.hypot(bx - px, by - py) < 40;
+    return Math.hypot(bx - px, by - py) < 60;
   }, [x, y - 120]);
   await page.mouse.up();
   await eventually(page, () => window.karakuri.frame.poses[2] < 0.3);
 });
 
-test('a finger drags too, and a second one does not let go', async (t) => {
-  const page = await opened(t);
+test('a finger drags too, and a second one does not let go', async () => {
   const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
   const touch = await page.context().newCDPSession(page);
   const points = (type, ...at) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: at.map(([px, py], id) => ({ x: px, y: py, id })) });
@@ -106,20 +110,19 @@ test('a finger drags too, and a second one does not let go', async (t) => {
   await eventually(page, () => window.karakuri.frame.poses[2] < 0.3);
 });
 
-test('what is edited changes the simulation, and what is refused is told where it was typed', async (t) => {
-  const page = await opened(t);
-  await click(page, '#tree .row:has-text("box")');
+test('what is edited changes the simulation, and what is refused is told where it was typed', async () => {
+  await click(page, '#tree .row', 'box');
   await fill(page, 'mass', '5');
   await eventually(page, () => window.karakuri.properties.links.box.mass === 5);
   // at rest on the ground the contact carries the new weight
   await eventually(page, () => Math.abs(window.karakuri.value('link.box.fz') - 5 * 9.81) < 0.5);
   await fill(page, 'mass', '-1');
-  await page.waitForSelector('.field.refused:has(input[data-property="mass"]) em:has-text("positive")');
+  await has(page, '.field.refused:has(input[data-property="mass"]) em', 'positive');
   await fill(page, 'mass', '2');
-  await page.waitForSelector('.field.refused', { state: 'detached' });
+  await hasNot(page, '.field.refused');
   await eventually(page, (weight) => Math.abs(window.karakuri.value('link.box.fz') - weight) < 0.2, WEIGHT);
 
-  await click(page, '#tree .row:has-text("arm")');
+  await click(page, '#tree .row', 'arm');
   await eventually(page, () => document.querySelector('input[data-property="drive.stiffness"]').value === '200');
   await fill(page, 'drive.target', '1');
   await eventually(page, () => Math.abs(window.karakuri.value('joint.hinge.q') - 1) < 0.2); // gravity holds it back
@@ -128,34 +131,31 @@ test('what is edited changes the simulation, and what is refused is told where i
   await fill(page, 'upper', '');
   await eventually(page, () => window.karakuri.value('joint.hinge.q') > 0.8);
 
-  await click(page, '#panel .title:has-text("World")');
+  await click(page, '#panel .lil-title', 'World');
   await fill(page, 'dt', '0.002');
   await eventually(page, () => window.karakuri.settings.dt === 0.002);
   await fill(page, 'dt', '-1');
-  await page.waitForSelector('.field.refused:has(input[data-property="dt"])');
+  await has(page, '.field.refused:has(input[data-property="dt"])');
   await fill(page, 'gravity.z', '3');
   await eventually(page, () => window.karakuri.frame.poses[2] > 1);
   await send(page, { type: 'set', key: 'nonsense', value: 1 });
-  await page.waitForSelector('#notes .problem');
+  await has(page, '#notes .problem');
   await send(page, { type: 'set', key: 'gravity', value: [0, 0, -9.81] });
   await send(page, { type: 'set', key: 'settings.dt', value: 0.005 });
   await send(page, { type: 'set', key: 'joint.hinge.target', value: 0 });
 });
 
-test("the scene's slider, button and text reach the session", async (t) => {
-  const page = await opened(t);
-  await page.locator('#panel .controller:has-text("aim") input').fill('1');
-  await page.keyboard.press('Enter');
+test("the scene's slider, button and text reach the session", async () => {
+  await type(page, '#panel .lil-number input', '1');
   await eventually(page, () => Math.abs(window.karakuri.value('joint.hinge.q') - 1) < 0.2);
   await eventually(page, () => /hinge at (0\.[89]|1\.)/.test(document.querySelector('#panel .text').textContent));
-  await click(page, '#panel .controller:has-text("kick") button');
+  await click(page, '#panel .lil-controller button', 'kick');
   // 400 N for 0.1 s against its weight: up with 19 m/s
   await eventually(page, () => window.karakuri.frame.poses[2] > 2);
   await send(page, { type: 'set', key: 'ui.aim', value: 0 });
 });
 
-test('scrubs back and replays to the same hash', async (t) => {
-  const page = await opened(t);
+test('scrubs back and replays to the same hash', async () => {
   await until(page, (s) => s.time > 0.8);
   await send(page, { type: 'pause' });
   await until(page, (s) => s.paused);
@@ -173,32 +173,29 @@ test('scrubs back and replays to the same hash', async (t) => {
   assert.equal((await status(page)).hash, end.hash);
 });
 
-test('a click on a value plots it, with shift beside another, any signal by name', async (t) => {
-  const page = await opened(t);
-  await click(page, '#tree .row:has-text("arm")');
+test('a click on a value plots it, with shift beside another, any signal by name', async () => {
+  await click(page, '#tree .row', 'arm');
   await click(page, '#inspector [data-signal="joint.hinge.q"]');
-  await page.waitForSelector('#plots .plot canvas');
+  await has(page, '#plots .plot');
   await eventually(page, () => window.karakuri.plots.points.at(-1) > 10);
-  await page.locator('#inspector [data-signal="joint.hinge.v"]').dispatchEvent('click', { shiftKey: true });
+  await click(page, '#inspector [data-signal="joint.hinge.v"]', '', { shiftKey: true });
   await eventually(page, () => window.karakuri.plots.infos.length === 1 && window.karakuri.plots.infos[0].signals.length === 2);
-  await page.fill('#signal', 'energy.total');
-  await page.keyboard.press('Enter');
+  await click(page, '#panel .lil-title', 'Figures');
+  await type(page, '#signal', 'energy.total');
   await eventually(page, () => window.karakuri.plots.points.length === 2 && window.karakuri.plots.points[1] > 5);
-  await page.fill('#signal', 'energy.totel');
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('.search em:has-text("totel")');
+  await type(page, '#signal', 'energy.totel');
+  await has(page, '.search em', 'totel');
   const [csv] = await page.evaluate(() => window.karakuri.plots.csv);
   const [head, ...lines] = csv.trim().split('\n');
   assert.equal(head, 'time,joint.hinge.q,joint.hinge.v');
   assert.ok(lines.length > 10 && lines.at(-1).split(',').every((x) => Number.isFinite(Number(x))));
 });
 
-test('pictures, films and help', async (t) => {
-  const page = await opened(t);
+test('pictures, films and help', async () => {
   await page.keyboard.press('?');
-  await page.waitForSelector('#help .card', { state: 'visible' });
+  await has(page, '#help .card');
   await page.keyboard.press('Escape');
-  await page.waitForSelector('#help .card', { state: 'hidden' });
+  await hasNot(page, '#help .card');
   const picture = page.waitForEvent('download');
   await page.keyboard.press('i');
   assert.equal((await picture).suggestedFilename(), 'box.png');
@@ -209,11 +206,10 @@ test('pictures, films and help', async (t) => {
   assert.equal((await film).suggestedFilename(), 'box.webm');
 });
 
-test('overlays ask for what they need, and are drawn', async (t) => {
-  const page = await opened(t);
+test('overlays ask for what they need, and are drawn', async () => {
   await eventually(page, () => window.karakuri.frame.contacts.length === 0 && window.karakuri.frame.boxes.length === 0);
   for (const letter of 'ckjtmexblzn') await page.keyboard.press(letter);
-  assert.equal(await page.locator('.chips [aria-pressed="true"]').count(), 11);
+  assert.equal(await page.evaluate(() => document.querySelectorAll('.chips [aria-pressed="true"]').length), 11);
   // four corners of the box, together they carry it
   await eventually(page, (weight) => {
     const { contacts, boxes, islands } = window.karakuri.frame;
@@ -221,7 +217,7 @@ test('overlays ask for what they need, and are drawn', async (t) => {
     for (let i = 0; i < contacts.length; i += 11) force += contacts[i + 5];
     return contacts.length === 44 && Math.abs(Math.abs(force) - weight) < 0.1 && boxes.length === 12 && islands.length === 2;
   }, WEIGHT);
-  await page.waitForSelector('#labels span:has-text("box")');
+  await has(page, '#labels span', 'box');
   const { boxes, contacts } = await page.evaluate(() => {
     const { boxes: b, contacts: c } = window.karakuri.frame;
     return { boxes: [...b], contacts: [...c.subarray(0, 11)] };
@@ -233,13 +229,14 @@ test('overlays ask for what they need, and are drawn', async (t) => {
 });
 
 test('two tabs see the same', async (t) => {
-  const one = await opened(t);
-  const two = await opened(t);
+  const one = page;
+  const two = await open(browser, program.url, { width: 300, height: 200 });
+  t.after(() => two.close());
   await send(one, { type: 'pause' });
   await until(two, (s) => s.paused && s.clients === 2);
   await until(one, (s) => s.paused);
   await eventually(two, (time) => window.karakuri.frame.time === time, (await status(one)).time);
-  const both = await Promise.all([one, two].map((page) => page.evaluate(() => [...window.karakuri.frame.poses])));
+  const both = await Promise.all([one, two].map((tab) => tab.evaluate(() => [...window.karakuri.frame.poses])));
   assert.deepEqual(both[0], both[1]);
   await send(two, { type: 'play' });
   await until(one, (s) => !s.paused);
@@ -248,16 +245,16 @@ test('two tabs see the same', async (t) => {
 test('a page finds the next run of the program', async (t) => {
   const token = 'abcdefghijklmnop0123';
   const first = await start(BOX, { token });
-  const page = await open(browser, first.url);
-  await until(page, (s) => s.time > 0.1);
+  const lost = await open(browser, first.url, { width: 300, height: 200 });
+  await until(lost, (s) => s.time > 0.1);
   assert.equal(await first.stop(), 0);
-  await eventually(page, () => !window.karakuri.connected && document.body.classList.contains('lost'));
+  await eventually(lost, () => !window.karakuri.connected && document.body.classList.contains('lost'));
   const second = await start(BOX, { token, port: first.port });
   t.after(async () => {
-    await page.close();
+    await lost.close();
     await second.stop();
   });
-  await eventually(page, () => window.karakuri.connected);
-  await until(page, (s) => !s.paused && s.time > 0.1);
-  assert.ok((await height(page)) < 0.3);
+  await eventually(lost, () => window.karakuri.connected);
+  await until(lost, (s) => !s.paused && s.time > 0.1);
+  assert.ok((await height(lost)) < 0.3);
 });

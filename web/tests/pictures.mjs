@@ -9,7 +9,7 @@ const browser = await launch();
 for (const one of wanted) {
   const [scene, seconds = '1', overlays = ''] = one.split(':');
   const program = await start(scene);
-  const page = await open(browser, program.url, { width, height, quality: 3 });
+  const page = await open(browser, program.url, { width, height, quality: 4 });
   for (const overlay of overlays.split(',').filter(Boolean)) await page.evaluate((key) => window.karakuri.toggle(key), overlay);
   if (process.env.SELECT) await page.evaluate((name) => window.karakuri.select(window.karakuri.scene.links.findIndex((l) => l.name === name)), process.env.SELECT);
   await until(page, (s, time) => s.time >= time, Number(seconds));
