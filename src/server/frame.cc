@@ -1,5 +1,7 @@
 #include "server/frame.h"
 
+#include "server/touching.h"
+
 namespace karakuri::server_detail {
 
 namespace {
@@ -25,7 +27,7 @@ std::uint8_t state_of(const World& world, LinkId link) {
 }
 
 void put_contact(std::string& out, const World& world, const Contact& c) {
-  const Surface& surface = world.surface(c);
+  const Surface surface = surface_of(world, c);
   const bool slides = c.state == ContactState::kSlide;
   put(out, c.point);
   put(out, c.force);
@@ -67,7 +69,7 @@ std::string encode_frame(const Session& session, std::span<const LinkId> links, 
   for (const Contact& c : points) put_contact(out, world, c);
   for (const Aabb& box : boxes) put(out, box.lo), put(out, box.hi);
   if (parts.islands)
-    for (const LinkId link : links) put(out, static_cast<std::int32_t>(world.island(link)));
+    for (const std::int32_t island : islands_of(world, links)) put(out, island);
   for (const LinkId link : links) put(out, state_of(world, link));
   out.resize((out.size() + 3) / 4 * 4);
   return out;

@@ -6,7 +6,7 @@
 //   float32 n x (px py pz qw qx qy qz)
 //   float32 m x (point, force, normal, friction, state)    state: 0 open, 1 stick, 2 slide; 11 numbers
 //   float32 b x (low corner, high corner)                  around each shape that ends somewhere
-//   int32   k x island                                     alike: act on each other; -1: of none
+//   int32   k x island                                     alike: act on each other
 //   uint8   n x state                                      0 awake, 1 asleep, 2 quarantined; padded to 4
 //   uint32  number of the client's subscription, count s
 //   float64 s values (unaligned)

