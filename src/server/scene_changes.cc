@@ -142,11 +142,35 @@ std::string file_name(const std::string& name) {
   return out.empty() ? "scene" : out.substr(0, 60);
 }
 
+/// The scene as it is now: what was edited and set, and the present state as its initial one. Joints that
+/// were made or cut while it ran are not in it, because a scene cannot say them.
+LoadedScene present_scene(const Session& session) {
+  LoadedScene out = session.scene();
+  keep_state(out, session.world());
+  const auto take = [&](const std::string& signal, double& into) {
+    if (const Result<double> now = session.get(signal); now.ok()) into = *now;
+  };
+  for (UiElement& element : out.script.ui) {
+    if (auto* slider = std::get_if<Slider>(&element)) take("ui." + slider->name, slider->value);
+  }
+  for (Controller& c : out.script.controllers) {
+    const std::string& joint = out.scene.mechanism.joint(c.joint).name;
+    const std::pair<const char*, double*> properties[] = {{"target", &c.target},
+                                                          {"target_velocity", &c.target_velocity},
+                                                          {"stiffness", &c.stiffness},
+                                                          {"damping", &c.damping},
+                                                          {"limit", &c.limit}};
+    for (const auto& [name, value] : properties)
+      take(fmt::format("joint.{}.{}.{}", joint, name, c.dof), *value);
+  }
+  return out;
+}
+
 }  // namespace
 
 /// As one file: a native scene, or where it has meshes a tar archive of it with them.
 LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id) {
-  const LoadedScene now = session.present_scene();
+  const LoadedScene now = present_scene(session);
   const std::string stem = file_name(now.name);
   const SavedScene saved = to_native(now, stem + ".assets");
   std::string name = stem + ".scene.yaml", content = saved.text;

@@ -29,7 +29,7 @@ async function opened(t) {
 }
 
 /** The controller with this name in the panel; panels may be closed, so it is not clicked with the mouse. */
-const controller = (page, name) => page.locator('.lil-gui .controller', { has: page.getByText(name, { exact: true }) });
+const controller = (page, name) => page.locator('.lil-controller', { has: page.getByText(name, { exact: true }) });
 
 test('two worlds run in step, one as ghosts of the other', async (t) => {
   const page = await opened(t);
