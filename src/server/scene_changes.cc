@@ -157,11 +157,35 @@ std::vector<Diagnostic> take_plots(LoadedScene& scene, const Json& plots) {
   return {};
 }
 
+/// The scene as it is now: what was edited and set, and the present state as its initial one. Joints that
+/// were made or cut while it ran are not in it, because a scene cannot say them.
+LoadedScene present_scene(const Session& session) {
+  LoadedScene out = session.scene();
+  keep_state(out, session.world());
+  const auto take = [&](const std::string& signal, double& into) {
+    if (const Result<double> now = session.get(signal); now.ok()) into = *now;
+  };
+  for (UiElement& element : out.script.ui) {
+    if (auto* slider = std::get_if<Slider>(&element)) take("ui." + slider->name, slider->value);
+  }
+  for (Controller& c : out.script.controllers) {
+    const std::string& joint = out.scene.mechanism.joint(c.joint).name;
+    const std::pair<const char*, double*> properties[] = {{"target", &c.target},
+                                                          {"target_velocity", &c.target_velocity},
+                                                          {"stiffness", &c.stiffness},
+                                                          {"damping", &c.damping},
+                                                          {"limit", &c.limit}};
+    for (const auto& [name, value] : properties)
+      take(fmt::format("joint.{}.{}.{}", joint, name, c.dof), *value);
+  }
+  return out;
+}
+
 }  // namespace
 
 /// As one file: a native scene, or where it has meshes a tar archive of it with them.
 LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
-  LoadedScene now = session.present_scene();
+  LoadedScene now = present_scene(session);
   if (message.contains("plots")) {
     Errors errors = take_plots(now, message["plots"]);
     if (!errors.empty()) return errors;

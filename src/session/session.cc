@@ -3,12 +3,10 @@
 
 #include <charconv>
 #include <cmath>
-#include <tuple>
 
 #include <fmt/format.h>
 
 #include "karakuri/core/near_names.h"
-#include "karakuri/io/save.h"
 #include "session/impl.h"
 
 namespace karakuri {
@@ -156,23 +154,6 @@ std::vector<Diagnostic> Session::edit(const std::function<void(Scene&)>& change)
   std::vector<Diagnostic> flaws = impl_->world.edit(change);
   if (flaws.empty()) change(impl_->scene.scene);
   return flaws;
-}
-
-LoadedScene Session::present_scene() const {
-  LoadedScene out = impl_->scene;
-  keep_state(out, impl_->world);
-  for (std::size_t i = 0; i < out.script.ui.size(); ++i) {
-    if (auto* slider = std::get_if<Slider>(&out.script.ui[i])) slider->value = impl_->state.sliders[i];
-  }
-  for (Controller& c : out.script.controllers) {
-    for (const DrivenJoint& driven : impl_->state.driven) {
-      if (driven.joint != c.joint) continue;
-      const Drive& now = driven.drives[static_cast<std::size_t>(c.dof)];
-      std::tie(c.stiffness, c.damping, c.target, c.target_velocity, c.limit) =
-          std::tie(now.stiffness, now.damping, now.q_target, now.v_target, now.limit);
-    }
-  }
-  return out;
 }
 
 // ---- reading

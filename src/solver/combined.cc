@@ -113,7 +113,13 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     if (left < sweeps_left && left * sweep_cost(p) < kSolves * cost) continue;                 // (2)
     if (ready == Ready::kNo) continue;
     back_to_best(m, lambda);
-    newton(p, std::min(solves, solves_left), m, lambda, report);
+    if (failures == 0 && !m.rho.empty() && suits_range(p, kMostMotions) &&
+        m.best_residual < kNearlyRight * norm_q(p)) {
+      check(p, lambda, m);
+      range_newton(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
+    } else {
+      newton(p, std::min(solves, solves_left), m, lambda, report);
+    }
     solves = grown(solves, 2, settings.max_newton);
     report.method = Method::kNewton;
     if (m.best_residual > m.target && ++failures == kLemkeRound && settings.max_pivots > 0 && suits_lemke(p))
@@ -131,7 +137,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
               Report& report) {
   if (m.best_residual <= m.target) return;
-  if (!wants_range(p, m)) return alternate(p, settings, m, lambda, report);
+  if (settings.max_newton <= 0 || !wants_range(p, m)) return alternate(p, settings, m, lambda, report);
   range_newton(p, std::min(kRangeSolves, settings.max_newton), settings.acceptable, m, lambda, report);
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);

@@ -97,6 +97,8 @@ struct Persistent {
 struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
   std::int32_t rows = 0;
+  std::int32_t trees = 0;  // that respond
+  bool loose = true;       // they are free bodies
   solver::Report report;
   bool refused = false;  // by the method that was asked for
   bool solved = false;   // by the impulses of the last step

@@ -120,8 +120,7 @@ TEST_F(LiveTest, HostileMessagesAreRefusedAndTheSessionGoesOn) {
       R"({"type":"edit","what":"lower","name":"hinge","dof":-1,"value":1e999})",
       R"({"type":"press","name":"nothing"})",
       R"({"type":"reset","keyframe":"nothing"})",
-      R"({"type":"reset","keyframe":{}})",
-      "{\"type\":\"\xff\xfe\"}"};
+      R"({"type":"reset","keyframe":{}})"};
   const int problems = run(session, [&] {
     const auto client = join();
     int refused = 0;
@@ -134,6 +133,9 @@ TEST_F(LiveTest, HostileMessagesAreRefusedAndTheSessionGoesOn) {
     const double before = client->wait_for("status").at("time");
     while (client->wait_for("status").at("time") <= before + 0.1) {
     }
+    client->send_text("{\"type\":\"\xff\xfe\"}");  // no text at all: not UTF-8
+    EXPECT_TRUE(client->wait_for("nothing").is_null());
+    EXPECT_FALSE(join()->wait_for("status").is_null());  // the others do not mind
     return refused;
   });
   EXPECT_EQ(problems, static_cast<int>(hostile.size()));
@@ -255,13 +257,16 @@ TEST_F(LiveTest, TheSecondWorldIsInStepAndTheSameUnderTheSameSettings) {
 }
 
 TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
-  Session session = make();
+  std::string text = kBoxes;  // the penalty springs need steps of 1 ms
+  text.replace(text.find("0.005"), 5, "0.001");
+  Session session = make(text);
   run(session, [&] {
     const auto client = join();
     client->send_text(R"({"type":"compare","settings":{"dt":0.1}})");
     EXPECT_THAT(client->wait_for("problem").dump(), HasSubstr("step alike"));
     client->send_text(R"({"type":"compare","settings":{"contact":"penalty"}})");
     client->send_text(R"({"type":"set","key":"settings.contact","value":"pyramid"})");
+    EXPECT_EQ(client->wait_for("settings").at("settings").at("contact"), "pyramid");
     // 2 kg on springs of 1e5 N/m at four corners sink by 2 g / 4e5 = 0.05 mm
     Json status = client->wait_for("status");
     while (!status.is_null() && (status.at("compare").is_null() || status.at("time") < 1))
@@ -283,7 +288,6 @@ TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
     EXPECT_EQ(client->wait_for_binary(2).size(), 32u + 2 * 28 + 4 + 8);
     return 0;
   });
-  EXPECT_EQ(session.world().settings().contact, ContactModel::kPyramid);
 }
 
 // ---- changing and saving the scene

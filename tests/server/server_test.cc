@@ -158,7 +158,7 @@ TEST_F(ServerTest, MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
 TEST_F(ServerTest, BrokenFramesEndTheConnection) {
   // as many as there is room for, times three: a place that was kept would be missed
   Server server = start({.max_connections = 1});
-  for (const std::string& bytes : {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10),
+  for (const std::string& bytes : {std::string(16, '\xff'),
                                    std::string("\x81\x03"
                                                "abc",
                                                5),  // not masked

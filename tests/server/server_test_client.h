@@ -112,14 +112,17 @@ class Socket {
       if (!need(2)) return {};
       const auto head = static_cast<unsigned char>(input_[0]);
       last = (head & 0x80) != 0;
-      if ((head & 0x0f) != 0) out.binary = (head & 0x0f) == 2;
+      const int opcode = head & 0x0f;  // 0: goes on, 2: binary, 8: the end, 9: a ping
+      if (opcode == 8) return {};
+      if (opcode == 1 || opcode == 2) out.binary = opcode == 2;
       std::size_t size = input_[1] & 0x7f, at = 2;
       const std::size_t wide = size == 126 ? 2 : size == 127 ? 8 : 0;
       if (!need(at + wide)) return {};
       if (wide > 0) size = 0;
       for (std::size_t i = 0; i < wide; ++i) size = size << 8 | static_cast<unsigned char>(input_[at++]);
       if (!need(at + size)) return {};
-      out.data += input_.substr(at, size);
+      if (opcode < 8) out.data += input_.substr(at, size);
+      last = last && opcode < 8;
       input_.erase(0, at + size);
     }
     return out;

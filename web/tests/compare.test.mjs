@@ -6,7 +6,7 @@ import { eventually, launch, open, scene, start, status, until } from './program
 
 const SLOPE = scene('slope', `
 name: slope
-settings: {dt: 0.005}
+settings: {dt: 0.001}
 ground: true
 bodies:
   - {name: box, shapes: {box: [0.4, 0.4, 0.4]}, mass: 2, at: [0, 0, 0.2], velocity: [2, 0, 0]}

@@ -82,11 +82,8 @@ class Session {
   std::span<const double> reading(int sensor) const;
 
   // ---- acting
-  /// Changes the scene, see World::edit(); also for what reset() starts from.
+  /// Changes values of the scene, see World::edit(); also for what reset() starts from.
   std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
-  /// The scene as it is now: what was edited and set, and the present state as its initial one. Without what
-  /// was joined or cut while it ran, which a scene cannot say.
-  LoadedScene present_scene() const;
   /// Does what a timed event or a button asks for.
   std::vector<Diagnostic> perform(const Action& action);
   /// Called in each step before actuators are applied. Returns a number for remove_hook().
