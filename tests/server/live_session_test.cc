@@ -170,8 +170,18 @@ TEST_F(LiveTest, AClientThatNeverReadsDoesNotSlowTheRest) {
     while (std::chrono::steady_clock::now() < end) time = client->wait_for("status").at("time");
     return time;
   });
-  EXPECT_GT(reached, 0.9);  // 1.3 s of wall time, real time
+  // in real time it would be 1.3 s; a busy machine may be late, a simulation that waits for clients stands
+  // still
+  EXPECT_GT(reached, 0.4);
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
 
 double thread_seconds() {
   timespec now{};
@@ -198,6 +208,7 @@ Session falling_boxes() {
 // page costs it, with frames at 60 Hz to a client that reads, status, and the states that are kept to go
 // back.
 TEST_F(LiveTest, AThousandMovingBoxesCostLittleToShow) {
+  if (kSanitized) GTEST_SKIP() << "what sanitized code takes says nothing";
   Session session = falling_boxes();
   LiveSession live(session, *server_);
   std::atomic<bool> done = false;
