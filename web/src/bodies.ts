@@ -147,14 +147,16 @@ export class Motion {
     const a = this.previous.poses;
     const b = this.next.poses;
     const position = new THREE.Vector3();
-    const from = new THREE.Quaternion();
-    const to = new THREE.Quaternion();
+    const turn = new THREE.Quaternion();
     const one = new THREE.Vector3(1, 1, 1);
     for (let link = 1, i = 0; link < this.matrices.length; ++link, i += 7) {
       position.set(a[i]! + t * (b[i]! - a[i]!), a[i + 1]! + t * (b[i + 1]! - a[i + 1]!), a[i + 2]! + t * (b[i + 2]! - a[i + 2]!));
-      from.set(a[i + 4]!, a[i + 5]!, a[i + 6]!, a[i + 3]!);
-      to.set(b[i + 4]!, b[i + 5]!, b[i + 6]!, b[i + 3]!);
-      this.matrices[link]!.compose(position, from.slerp(to, t), one);
+      // straight between the quaternions: frames are so near that the arc is no different
+      const same = a[i + 3]! * b[i + 3]! + a[i + 4]! * b[i + 4]! + a[i + 5]! * b[i + 5]! + a[i + 6]! * b[i + 6]! < 0 ? -1 : 1;
+      const s = 1 - t;
+      const u = t * same;
+      turn.set(s * a[i + 4]! + u * b[i + 4]!, s * a[i + 5]! + u * b[i + 5]!, s * a[i + 6]! + u * b[i + 6]!, s * a[i + 3]! + u * b[i + 3]!);
+      this.matrices[link]!.compose(position, turn.normalize(), one);
     }
     return true;
   }

@@ -66,7 +66,7 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(45, 1, 0.02, 2000);
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
-  private readonly sun = new THREE.DirectionalLight(0xfff4e6, 1.9);
+  private readonly sun = new THREE.DirectionalLight(0xfff6ea, 1.75);
   private readonly dressing = new THREE.Group();
   private readonly quality: Quality;
   /** Half the width of what the shadow covers [m]. */
@@ -84,7 +84,7 @@ export class Stage {
     this.sun.castShadow = true;
     this.sun.shadow.radius = 3;
     this.scene.add(this.sun, this.sun.target, this.dressing);
-    this.scene.add(new THREE.HemisphereLight(0xf2f6ff, 0xb8b0a6, 1.7));
+    this.scene.add(new THREE.HemisphereLight(0xf4f7ff, 0xc4bfb8, 2));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
@@ -139,7 +139,7 @@ export class Stage {
 
   private ground(pose: number[], color: THREE.Color, grid: boolean, far: number): THREE.Mesh {
     const extent = 40 * far;
-    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xffffff), 0.55), roughness: 0.95 });
+    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xf4f8ff), 0.6), roughness: 0.95 });
     if (grid) {
       const square = 5 * roundLength(far / 12);
       material.map = gridTexture();
