@@ -7,8 +7,16 @@ fail() { local code=$1; shift; say "$@"; exit "$code"; }
 
 # ---- packages ----------------------------------------------------------------------------------
 
-# One dpkg-query for all of them, because this runs before every command.
+# One dpkg-query for all of them, because this runs before every command. What is there by other means (a newer
+# Node.js that brings its own npm, which Debian's would conflict with) is not missing.
 missing_packages() {
+  local name
+  packages_not_installed | while IFS= read -r name; do
+    command -v "$name" >/dev/null || printf '%s\n' "$name"
+  done
+}
+
+packages_not_installed() {
   local wanted
   wanted=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$root/packages.txt" | sort)
   if command -v dpkg-query >/dev/null; then
@@ -101,4 +109,29 @@ build() {
   NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$preset" "$@" 2>&1 |
     sed -u '/^ninja: Entering directory/d' | show_progress "$preset" ||
     fail 1 "the $preset build failed"
+}
+
+# ---- the live page -----------------------------------------------------------------------------
+
+# Builds web/ into build/page when its sources have changed. Without npm there is no page, and all else works.
+build_page() {
+  local out=$root/build/page log=$root/build/page.log key
+  [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
+  key=$(cd "$root/web" && find . -path ./node_modules -prune -o -path ./tests -prune -o -type f -print0 | sort -z |
+    xargs -0 sha256sum | sha256sum)
+  [[ -f $out/index.html && -f $root/build/page.key && $(<"$root/build/page.key") == "$key" ]] && return
+  if ! command -v npm >/dev/null; then
+    say "the live page cannot be built: npm is missing (apt-get install nodejs npm). Going on without it."
+    return 0
+  fi
+  mkdir -p "$root/build"
+  say "building the live page"
+  if ! (cd "$root/web" && { cmp -s package-lock.json node_modules/.karakuri-lock || {
+    npm ci --no-audit --no-fund --no-update-notifier --fetch-retries=2 && cp package-lock.json node_modules/.karakuri-lock; }; } &&
+    npm run build) </dev/null >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    say "the live page could not be built (log: build/page.log). Going on without it."
+    return 0
+  fi
+  printf '%s\n' "$key" >"$root/build/page.key"
 }

@@ -8,6 +8,7 @@ class App;
 namespace karakuri::cli {
 
 void add_run(CLI::App& app, int& code);
+void add_render(CLI::App& app, int& code);
 void add_check(CLI::App& app, int& code);
 void add_info(CLI::App& app, int& code);
 void add_convert(CLI::App& app, int& code);

@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
       "karakuri COMMAND --help tells more about one command. Exit code: 0 success, 1 a result that\n"
       "failed, 2 bad usage or bad input.");
   add_run(app, code);
+  add_render(app, code);
   add_list(app, code);
   add_check(app, code);
   add_info(app, code);

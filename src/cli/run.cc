@@ -1,5 +1,4 @@
 // karakuri run: steps a scene, as fast as it goes or in real time, and tells how it went.
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,9 +13,13 @@
 #include "behaviours.h"
 #include "commands.h"
 #include "common.h"
+#include "interrupt.h"
+#include "karakuri/server/live_session.h"
 #include "karakuri/session/recorder.h"
 #include "karakuri/session/session.h"
 #include "karakuri/session/statistics.h"
+#include "page.h"
+#include "session_choice.h"
 #include "status_line.h"
 
 namespace karakuri::cli {
@@ -32,82 +35,15 @@ double seconds_since(Clock::time_point start) {
 constexpr double kDefaultTime = 10;  // [s]
 
 struct RunOptions {
-  std::string scene;
-  std::optional<double> time, dt;
-  std::string solver, contact, integrator, keyframe, record;
-  std::optional<int> threads;
+  SessionChoice session;
+  std::optional<double> time;
+  std::string record;
   int record_every = 1;
-  std::uint64_t seed = 0;
   bool headless = false, stats = false, no_behaviours = false;
-  std::vector<std::string> sets;
-  LoadOptions load;
+  PageOptions page;
 };
 
-// ---- Ctrl-C: the first asks for an end, the second one ends.
-
-volatile sig_atomic_t interrupted = 0;
-
-void catch_interrupts() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
-
-// ---- making the session
-
 using Errors = std::vector<Diagnostic>;
-
-template <class T>
-void take(Errors& errors, const Result<T>& found, T& into) {
-  if (found.ok()) {
-    into = *found;
-  } else {
-    errors.insert(errors.end(), found.errors().begin(), found.errors().end());
-  }
-}
-
-/// Options that replace what the file says.
-Errors override_settings(const RunOptions& options, WorldSettings& settings) {
-  Errors errors;
-  if (options.dt) settings.dt = *options.dt;
-  if (options.threads) settings.threads = *options.threads;
-  if (!options.solver.empty()) take(errors, solver::method_from_name(options.solver), settings.solver);
-  if (!options.contact.empty()) take(errors, contact_model_from_name(options.contact), settings.contact);
-  if (!options.integrator.empty())
-    take(errors, integrator_from_name(options.integrator), settings.integrator);
-  if (errors.empty()) errors = find_flaws(settings);
-  return errors;
-}
-
-Errors apply_sets(const RunOptions& options, Session& session) {
-  Errors errors;
-  for (const std::string& text : options.sets) {
-    const auto equals = text.find('=');
-    if (equals == text.npos || equals == 0) {
-      errors.push_back(
-          {Severity::kError, "--set " + text, "it has no key and value", "write --set KEY=VALUE"});
-      continue;
-    }
-    for (Diagnostic& d : session.set_text(text.substr(0, equals), text.substr(equals + 1))) {
-      d.where = "--set " + text;
-      errors.push_back(std::move(d));
-    }
-  }
-  return errors;
-}
-
-Result<Session> make_session(const RunOptions& options) {
-  Result<LoadedScene> scene = load(options.scene, options.load);
-  if (!scene.ok()) return scene.errors();
-  say(scene->notes);
-  if (Errors errors = override_settings(options, scene->settings); !errors.empty()) return errors;
-  Result<Session> session =
-      Session::make(std::move(*scene), {.seed = options.seed, .keyframe = options.keyframe});
-  if (!session.ok()) return session.errors();
-  if (Errors errors = apply_sets(options, *session); !errors.empty()) return errors;
-  return session;
-}
 
 // ---- running
 
@@ -121,7 +57,7 @@ struct Run {
   bool failed = false;
 
   bool finished() const {
-    return interrupted || failed || session.time() >= end - 1e-3 * session.world().settings().dt;
+    return was_interrupted() || failed || session.time() >= end - 1e-3 * session.world().settings().dt;
   }
 
   /// A behaviour has failed. Without anybody to mend it, that is the end.
@@ -174,9 +110,15 @@ void run_headless(Run& run) {
   }
 }
 
-/// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s. The live
-/// page will be started here.
-void run_live(Run& run) {
+/// In real time with the page: its clients pause, step, drag and tune.
+void run_live(Run& run, Server& server) {
+  StatusLine status;
+  LiveSession live(run.session, server, {.wait_for_client = std::isinf(run.end)});
+  live.run([&] { return run.finished(); }, [&] { run.step(status); });
+}
+
+/// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s.
+void run_real_time(Run& run) {
   StatusLine status;
   auto origin = Clock::now();  // when the scene's time was 0, had it never been late
   const double first = run.session.time();
@@ -204,7 +146,7 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
   const RunStatistics& s = run.statistics;
   const WorldSettings& settings = run.session.world().settings();
   const double simulated = static_cast<double>(s.steps) * settings.dt;
-  return {{"scene", run.options.scene},
+  return {{"scene", run.options.session.scene},
           {"steps", s.steps},
           {"dt", settings.dt},
           {"time", run.session.time()},
@@ -220,16 +162,16 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
           {"energy_last", s.energy_last},
           {"threads", settings.threads},
           {"quarantined", s.quarantined},
-          {"interrupted", interrupted != 0},
+          {"interrupted", was_interrupted()},
           {"state_hash", fmt::format("{:016x}", run.session.hash())}};
 }
 
 void print_summary(const Run& run) {
   const RunStatistics& s = run.statistics;
   const double wall = run.wall_seconds;
-  fmt::print("{}: {:.6g} s in {:.3g} s of wall time ({}, {:.0f} steps/s){}\n", run.options.scene,
+  fmt::print("{}: {:.6g} s in {:.3g} s of wall time ({}, {:.0f} steps/s){}\n", run.options.session.scene,
              run.session.time(), wall, count(s.steps, "step"),
-             wall > 0 ? static_cast<double>(s.steps) / wall : 0.0, interrupted ? ", interrupted" : "");
+             wall > 0 ? static_cast<double>(s.steps) / wall : 0.0, was_interrupted() ? ", interrupted" : "");
   fmt::print("contacts: {:.1f} mean, {} most, penetration up to {:.2g} mm\n", s.contacts_mean(),
              s.contacts_max, 1e3 * s.penetration_max);
   fmt::print("energy: {:.6g} J at the start, {:.6g} J at the end\n", s.energy_first, s.energy_last);
@@ -250,7 +192,7 @@ double end_time(const RunOptions& options, const Session& session) {
 
 int run(const RunOptions& options) {
   const auto start = Clock::now();
-  Result<Session> session = make_session(options);
+  Result<Session> session = make_session(options.session);
   if (!session.ok()) {
     say(session.errors());
     return kBadUsage;
@@ -269,12 +211,20 @@ int run(const RunOptions& options) {
     }
     recorder = std::move(*opened);
   }
+  bool page_failed = false;
+  std::optional<Server> page;
+  if (!options.headless) page = open_page(options.page, page_failed);
+  if (page_failed) return kBadUsage;
   Run run{options, *session, recorder, end_time(options, *session)};
   catch_interrupts();
   run.statistics.begin(*session);
   if (recorder) run.fail(recorder->record(*session));
   const auto first = Clock::now();
-  options.headless ? run_headless(run) : run_live(run);
+  if (options.headless) {
+    run_headless(run);
+  } else {
+    page ? run_live(run, *page) : run_real_time(run);
+  }
   run.wall_seconds = seconds_since(first);
   run.statistics.end(*session);
   if (recorder) run.fail(recorder->close());
@@ -288,36 +238,26 @@ int run(const RunOptions& options) {
 void add_run(CLI::App& app, int& code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* sub = app.add_subcommand("run", "Run a scene");
-  add_scene(*sub, o->scene, "SCENE");
+  add_session_options(*sub, o->session);
   sub->add_option("--time", o->time,
                   "Simulate so many seconds (10; on a terminal without --headless: until Ctrl-C)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9).description(""));
-  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time");
+  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time, with the live page");
+  sub->add_option("--port", o->page.port, "Of the live page (8137); the next free one where it is taken")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535).description(""));
+  sub->add_option("--listen", o->page.listen, "IP address of the live page (127.0.0.1: this machine alone)")
+      ->type_name("ADDRESS");
+  sub->add_flag("--no-browser", o->page.no_browser, "Say the page's address, open no browser");
+  sub->add_flag("--no-page", o->page.no_page, "In real time, without the page");
   sub->add_flag("--stats", o->stats, "Print the summary as JSON");
   sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs")
       ->type_name("FILE");
   sub->add_option("--record-every", o->record_every, "Write every Nth step only")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
-  sub->add_option("--keyframe", o->keyframe, "Start at a keyframe of the scene, by name or number")
-      ->type_name("NAME");
-  sub->add_option("--set", o->sets,
-                  "Set what has a name, as settings.dt=0.002 or joint.elbow.target=1; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  sub->add_option("--seed", o->seed, "Of the sensors' noise (0)")->type_name("N");
-  sub->add_option("--dt", o->dt, "Time step, instead of the scene's")->type_name("SECONDS");
-  sub->add_option("--solver", o->solver,
-                  "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke")
-      ->type_name("NAME");
-  sub->add_option("--contact", o->contact, "cone, pyramid, penalty, none")->type_name("NAME");
-  sub->add_option("--integrator", o->integrator, "semi-implicit, symplectic, rk4, explicit")
-      ->type_name("NAME");
-  sub->add_option("--threads", o->threads, "Threads to use (1); the result has the same bits for any number")
-      ->type_name("N");
   sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone");
-  add_load_options(*sub, o->load);
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
       "for every\n"

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <unordered_map>
 
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
@@ -226,14 +227,18 @@ void move_joints(const Model& from, const std::vector<double>& old, const Model&
 
 /// By old collider: its new index. Shapes of a link keep their order.
 std::vector<int> match_colliders(const World::Impl& old, const World::Impl& now) {
+  std::unordered_map<LinkId, std::vector<int>> left;  // by link: those that nothing is matched with yet
+  for (std::size_t j = 0; j < now.colliders.size(); ++j)
+    left[now.collider_infos[j].link].push_back(static_cast<int>(j));
   std::vector<int> to(old.colliders.size(), -1);
   for (std::size_t i = 0; i < old.colliders.size(); ++i) {
-    for (std::size_t j = 0; j < now.colliders.size() && to[i] < 0; ++j) {
-      const ColliderInfo &a = old.collider_infos[i], &b = now.collider_infos[j];
-      const bool taken = std::find(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(i),
-                                   static_cast<int>(j)) != to.begin() + static_cast<std::ptrdiff_t>(i);
-      if (a.link == b.link && a.shape == b.shape && !taken) to[i] = static_cast<int>(j);
-    }
+    std::vector<int>& of_link = left[old.collider_infos[i].link];
+    const auto found = std::find_if(of_link.begin(), of_link.end(), [&](int j) {
+      return now.collider_infos[j].shape == old.collider_infos[i].shape;
+    });
+    if (found == of_link.end()) continue;
+    to[i] = *found;
+    of_link.erase(found);
   }
   return to;
 }

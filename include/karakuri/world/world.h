@@ -89,9 +89,9 @@ class World {
   const Vec3& gravity() const;
   void set_gravity(const Vec3& gravity);
   std::span<const ColliderInfo> colliders() const;
-  /// Changes values of the scene while it runs: masses, limits, springs, materials, sizes of shapes. What is
-  /// joined to what, and the number of shapes, must stay. Empty when taken, else what is wrong, and nothing
-  /// changes. model() is another one afterwards; scene_hash() may be.
+  /// Changes the scene while it runs: masses, limits, springs, materials, sizes; new links with their joints
+  /// and shapes. What is there stays joined as it is, and keeps its state to the bit. Empty when taken, else
+  /// what is wrong, and nothing changes. model() is another one afterwards; scene_hash() may be.
   std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
 
   // ---- where it is; spans are good until the next step

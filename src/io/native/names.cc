@@ -27,6 +27,8 @@ constexpr Word kSignals[] = {
      "Coordinate; the first where no number follows."},
     {"joint.NAME.PROPERTY[.INDEX]", kJoint, "v", "rad/s or m/s", "Velocity of a degree of freedom."},
     {"joint.NAME.PROPERTY[.INDEX]", kJoint, "tau", "N m or N", "Effort of drives on it."},
+    {"joint.NAME.PROPERTY[.INDEX]", kJoint, "target target_velocity stiffness damping limit effort", "",
+     "Of its drive, as set by controllers and keys."},
     {"sensor.NAME[.INDEX]", kSensor, "", "", "Reading; the first number where none follows."},
     {"actuator.NAME", kActuator, "", "", "Control."},
     {"energy.PROPERTY", kEnergy, "kinetic potential total", "J", "Of the whole world."},

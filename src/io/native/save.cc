@@ -475,14 +475,16 @@ std::vector<Diagnostic> save_native(const LoadedScene& scene, const std::filesys
 void keep_state(LoadedScene& scene, const World& world) {
   Keyframe now;
   for (const JointEntry& joint : world.model().joints) {
-    if (joint.first_q < 0) continue;
+    if (joint.first_q < 0 || !scene.scene.mechanism.contains(joint.id)) continue;  // cut since
     const auto q = world.q(joint.id), v = world.v(joint.id);
     now.joints.push_back({joint.id, {q.begin(), q.end()}, {v.begin(), v.end()}});
   }
   apply(now, scene.scene);
   scene.open_loops.clear();
   for (std::size_t i = 0; i < world.model().loops.size(); ++i) {
-    if (!world.state().loop_closed[i]) scene.open_loops.push_back(world.model().loops[i].joint);
+    const JointId joint = world.model().loops[i].joint;
+    if (!world.state().loop_closed[i] && scene.scene.mechanism.contains(joint))
+      scene.open_loops.push_back(joint);
   }
   scene.gravity = world.gravity();
   scene.settings = world.settings();

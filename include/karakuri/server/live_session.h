@@ -1,0 +1,36 @@
+// A session in real time, seen and handled by the clients of a server. docs/page.md lists the messages.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "karakuri/server/server.h"
+#include "karakuri/session/session.h"
+
+namespace karakuri {
+
+struct LiveOptions {
+  double frame_rate = 60;                 // most frames a second to each client
+  double memory_seconds = 30;             // of the scene's time, to go back through
+  double memory_rate = 30;                // states kept for each second of it
+  std::size_t memory_bytes = 256u << 20;  // of all of them; the oldest go first
+  bool wait_for_client = false;           // the clock starts when somebody looks
+};
+
+class LiveSession {
+ public:
+  /// Both must outlive it.
+  LiveSession(Session& session, Server& server, const LiveOptions& options = {});
+  ~LiveSession();
+
+  /// Runs until `stop` says so, calling `step` for each step that is due; it must step the session. Between
+  /// steps commands of clients are carried out and frames go out.
+  void run(const std::function<bool()>& stop, const std::function<void()>& step);
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace karakuri

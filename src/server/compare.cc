@@ -1,0 +1,96 @@
+// The same scene in a second world, under other settings and in step: what is done to the one is done to
+// both.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "server/frame.h"
+#include "server/live_impl.h"
+
+namespace karakuri {
+
+using namespace server_detail;
+
+namespace {
+
+double total(const StepTimes& t) {
+  return t.hooks + t.dynamics + t.collision + t.rows + t.solve + t.integrate + t.finish;
+}
+
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+}  // namespace
+
+/// {"settings": {"solver": "pgs", ...}} begins or changes it, {"settings": null} ends it.
+LiveSession::Impl::Errors LiveSession::Impl::compare(const Json& message) {
+  const Json& wanted = message.at("settings");
+  if (wanted.is_null()) return other.reset(), Errors{};
+  std::map<std::string, Value> settings;
+  for (const auto& [key, value] : wanted.items()) settings[key] = value_of(value);
+  for (const char* common : {"dt", "substeps"}) {
+    if (settings.contains(common)) return {refused("both worlds step alike", "change it for both")};
+  }
+  Result<Session> made = Session::make(session.scene());
+  if (!made.ok()) return made.errors();
+  if (Errors errors = made->restore(session.snapshot()); !errors.empty()) return errors;
+  for (const auto& [key, value] : settings) {
+    if (Errors errors = made->set("settings." + key, value); !errors.empty()) return errors;
+  }
+  other = std::make_unique<Other>(
+      Other{std::move(*made),
+            std::move(settings),
+            Timeline(options.memory_seconds, options.memory_rate, options.memory_bytes),
+            {}});
+  for (const auto& [id, client] : clients)
+    if (client.drag) other->drags[id] = client.drag;  // the snapshot has them
+  other->timeline.keep(other->session);
+  return {};
+}
+
+void LiveSession::Impl::apply_settings(Other& to) const {
+  for (const auto& [key, value] : to.settings) to.session.set("settings." + key, value);
+}
+
+void LiveSession::Impl::step_other() {
+  if (!other) return;
+  other->session.step();
+  other->session.clear_problems();  // the first one tells them
+  other->timeline.keep(other->session);
+  smooth(other->step_seconds, total(other->session.world().times()));
+}
+
+/// Before the comparison began the two were one.
+void LiveSession::Impl::scrub_other(double time) {
+  if (!other) return;
+  const bool begun = !other->timeline.empty() && other->timeline.first() <= session.time();
+  other->session.restore(begun ? other->timeline.at(time) : session.snapshot());
+  apply_settings(*other);
+}
+
+Json LiveSession::Impl::compare_json() const {
+  if (!other) return nullptr;
+  const World &a = session.world(), &b = other->session.world();
+  double most = 0;
+  LinkId where;
+  for (const LinkId link : description.links) {
+    const double d = (a.pose(link).p - b.pose(link).p).norm();
+    if (d > most) most = d, where = link;
+  }
+  const StepReport& report = b.report();
+  return {{"settings", settings_json(other->session)},
+          {"time", other->session.time()},
+          {"hash", fmt::format("{:016x}", other->session.hash())},
+          {"distance", finite(most)},
+          {"link", where ? a.scene().mechanism.link(where).name : ""},
+          {"residual", finite(report.residual)},
+          {"penetration", finite(report.penetration)},
+          {"contacts", report.contacts},
+          {"energy", finite(b.energies().total())},
+          {"step", other->step_seconds}};
+}
+
+std::string LiveSession::Impl::other_poses() const {
+  return other ? encode_poses(other->session, description.links) : std::string();
+}
+
+}  // namespace karakuri

@@ -1,0 +1,30 @@
+// What a client must know of a scene before the first frame.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "karakuri/server/server.h"
+#include "karakuri/session/session.h"
+
+namespace karakuri::server_detail {
+
+using Json = nlohmann::ordered_json;
+
+struct Description {
+  std::string json;
+  Bytes geometry;             // vertices (float32) and indices (uint32) of all meshes
+  std::vector<LinkId> links;  // whose poses frames hold, in this order; the world is not among them
+};
+
+/// First word of binary messages.
+enum class BinaryKind : std::uint32_t { kGeometry = 1, kFrame = 2, kFile = 3 };
+
+Description describe(const Session& session);
+/// Settings, as keys of session.set() know them.
+Json settings_json(const Session& session);
+/// What inspectors may change: masses and frictions by link, limits by joint.
+Json properties_json(const Session& session);
+/// As JSON text; names come from files and need not be UTF-8.
+std::string dump(const Json& json);
+
+}  // namespace karakuri::server_detail

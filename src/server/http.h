@@ -1,0 +1,27 @@
+// One HTTP connection.
+#pragma once
+
+#include "server/impl.h"
+
+namespace karakuri::server_detail {
+
+class Http : public std::enable_shared_from_this<Http> {
+ public:
+  Http(Server::Impl& server, tcp::socket socket, Slot slot);
+  void read();
+
+ private:
+  void handle(const Request& request);
+  void upgrade(const Request& request);
+  void answer(http::status status, std::string_view text,
+              std::string_view type = "text/plain; charset=utf-8");
+
+  Server::Impl& server_;
+  Slot slot_;
+  Stream stream_;
+  beast::flat_buffer input_{16 * 1024};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  bool keep_alive_ = false;
+};
+
+}  // namespace karakuri::server_detail

@@ -1,0 +1,121 @@
+// Inside a live session.
+#pragma once
+
+#include <chrono>
+#include <map>
+
+#include "karakuri/server/live_session.h"
+#include "server/describe.h"
+#include "server/frame.h"
+#include "server/timeline.h"
+
+namespace karakuri {
+
+struct LiveSession::Impl {
+  using Clock = std::chrono::steady_clock;
+  using Json = server_detail::Json;
+  using Errors = std::vector<Diagnostic>;
+
+  struct Client {
+    std::uint32_t subscription = 0;
+    std::vector<Signal> signals;
+    server_detail::FrameParts parts;
+    SpringId drag;
+  };
+
+  /// The same scene under other settings, stepped with it.
+  struct Other {
+    Session session;
+    std::map<std::string, Value> settings;  // that differ: name, value
+    server_detail::Timeline timeline;
+    std::map<ClientId, SpringId> drags;
+    double step_seconds = 0;  // smoothed
+  };
+
+  Impl(Session& s, Server& to, const LiveOptions& given);
+
+  // ---- live_session.cc
+  void run(const std::function<bool()>& stop, const std::function<void()>& step);
+  void advance(const std::function<void()>& step);
+  void one_step(const std::function<void()>& step);
+  void handle_events();
+  void greet(ClientId id);
+  void describe_scene();
+  void send_frames();
+  void send_status();
+  void broadcast(const Json& message);
+  void send_scene(ClientId id);
+  /// The clock goes on from here.
+  void restart_clock();
+
+  // ---- compare.cc
+  Errors compare(const Json& message);
+  /// Does the same to the other world, if there is one; what goes wrong there does not count.
+  void also(const std::function<void(Session&)>& act) const {
+    if (other) act(other->session);
+  }
+  void apply_settings(Other& to) const;
+  void step_other();
+  void scrub_other(double time);
+  Json compare_json() const;
+  std::string other_poses() const;
+
+  // ---- scene_changes.cc
+  Errors edit(const Json& message);
+  Errors drop(const Json& message);
+  Errors save(ClientId id, const Json& message);
+  void wake_all();
+  /// What is kept of before does not fit any more.
+  void scene_changed(bool timeline_fits);
+
+  // ---- commands.cc
+  /// What a client asks for; the answer says what is wrong.
+  void perform(ClientId id, const std::string& text);
+  Errors command(ClientId id, const Json& message);
+  Errors subscribe(ClientId id, const Json& message);
+  Errors drag(ClientId id, const Json& message);
+  Errors push(const Json& message);
+  Errors press(const Json& message);
+  Errors set(const Json& message);
+  Errors scrub(double time);
+  Errors reset(const std::string& keyframe);
+  void end_drag(ClientId id);
+  void forget_drags();
+  double tree_mass(LinkId link) const;
+
+  Session& session;
+  Server& server;
+  LiveOptions options;
+  server_detail::Description description;  // its text is moved to:
+  Bytes scene_text;
+  server_detail::Timeline timeline;
+  std::map<ClientId, Client> clients;
+  std::vector<SpringId> past_drags;  // a state that is gone back to may hold them
+  std::unique_ptr<Other> other;
+
+  bool waiting = false, paused = false, changed = true;
+  int single_steps = 0;
+  double speed = 1;
+  Clock::time_point clock_start = Clock::now();  // when the scene's time was clock_time
+  double clock_time = 0;
+  Clock::time_point last_frame{}, last_status{};
+  double rate_time = 0, real_time_factor = 0;  // at the last status: the scene's time
+  StepTimes times;                             // smoothed
+  long long steps = 0, dropped = 0;
+};
+
+namespace server_detail {
+
+// ---- reading messages; what does not fit is thrown as std::exception with what was expected
+
+double number(const Json& message, const char* key);
+/// A whole number; what is far beyond one is cut to the range.
+int whole(const Json& message, const char* key, int otherwise, int least, int most);
+Vec3 vector(const Json& message, const char* key);
+Value value_of(const Json& json);
+Diagnostic refused(std::string what, std::string remedy = "");
+void smooth(double& mean, double value);
+
+}  // namespace server_detail
+
+}  // namespace karakuri

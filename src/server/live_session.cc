@@ -1,0 +1,198 @@
+// Real time, frames and status. Commands are in commands.cc.
+#include "karakuri/server/live_session.h"
+
+#include <cmath>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "server/live_impl.h"
+
+namespace karakuri {
+
+using namespace server_detail;
+
+namespace {
+
+double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
+constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
+constexpr double kStatusSeconds = 0.1;
+
+Json times_json(const StepTimes& t) {
+  return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
+          {"solve", t.solve},   {"integrate", t.integrate}, {"finish", t.finish}};
+}
+
+}  // namespace
+
+void server_detail::smooth(double& mean, double value) { mean += 0.05 * (value - mean); }
+
+LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
+    : session(s),
+      server(to),
+      options(given),
+      timeline(given.memory_seconds, given.memory_rate, given.memory_bytes),
+      waiting(given.wait_for_client) {
+  describe_scene();
+  timeline.keep(session);
+  restart_clock();
+}
+
+void LiveSession::Impl::describe_scene() {
+  description = describe(session);
+  scene_text = std::make_shared<const std::string>(std::move(description.json));
+}
+
+LiveSession::LiveSession(Session& session, Server& server, const LiveOptions& options)
+    : impl_(std::make_unique<Impl>(session, server, options)) {}
+LiveSession::~LiveSession() = default;
+void LiveSession::run(const std::function<bool()>& stop, const std::function<void()>& step) {
+  impl_->run(stop, step);
+}
+
+void LiveSession::Impl::restart_clock() {
+  clock_start = Clock::now();
+  clock_time = session.time();
+}
+
+void LiveSession::Impl::run(const std::function<bool()>& stop, const std::function<void()>& step) {
+  restart_clock();
+  while (!stop()) {
+    handle_events();
+    advance(step);
+    const auto now = Clock::now();
+    if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
+    if (seconds(now - last_status) >= kStatusSeconds) send_status();
+    const double ahead = single_steps > 0 ? 0
+                         : paused || waiting
+                             ? 0.005
+                             : (session.time() - clock_time) / speed - seconds(now - clock_start);
+    if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
+  }
+}
+
+/// The steps that are due, for a slice of wall time at most.
+void LiveSession::Impl::advance(const std::function<void()>& step) {
+  const auto start = Clock::now();
+  for (; single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds; --single_steps) one_step(step);
+  if (paused || waiting) return;
+  const double dt = session.world().settings().dt;
+  while (true) {
+    const auto now = Clock::now();
+    const double due = clock_time + speed * seconds(now - clock_start);
+    if (session.time() + 0.5 * dt > due || seconds(now - start) > kSliceSeconds) break;
+    one_step(step);
+  }
+  const double late = seconds(Clock::now() - clock_start) - (session.time() - clock_time) / speed;
+  if (late > kMostLate)
+    clock_start +=
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late - kMostLate));
+}
+
+void LiveSession::Impl::one_step(const std::function<void()>& step) {
+  step();
+  ++steps;
+  changed = true;
+  timeline.keep(session);
+  step_other();
+  const StepTimes& t = session.world().times();
+  for (const auto part : {&StepTimes::hooks, &StepTimes::dynamics, &StepTimes::collision, &StepTimes::rows,
+                          &StepTimes::solve, &StepTimes::integrate, &StepTimes::finish})
+    smooth(times.*part, t.*part);
+}
+
+// ---- clients
+
+void LiveSession::Impl::handle_events() {
+  for (ClientEvent& event : server.take_events()) {
+    switch (event.kind) {
+      case ClientEventKind::kOpened: greet(event.client); break;
+      case ClientEventKind::kMessage:
+        if (!event.binary) perform(event.client, event.text);
+        break;
+      case ClientEventKind::kClosed:
+        if (const auto found = clients.find(event.client); found != clients.end()) {
+          end_drag(event.client);
+          clients.erase(found);
+        }
+        break;
+    }
+  }
+}
+
+void LiveSession::Impl::send_scene(ClientId id) {
+  server.send_shared(id, scene_text, false);
+  server.send_shared(id, description.geometry, true);
+  server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+}
+
+void LiveSession::Impl::greet(ClientId id) {
+  clients[id] = {};
+  send_scene(id);
+  server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
+  if (std::exchange(waiting, false)) restart_clock();
+  changed = true;
+  last_status = {};
+}
+
+void LiveSession::Impl::broadcast(const Json& message) {
+  const std::string text = dump(message);
+  for (const auto& [id, client] : clients) server.send_text(id, text);
+}
+
+/// One body for all who look at the same things; a client that has not taken its last one gets none.
+void LiveSession::Impl::send_frames() {
+  if (!std::exchange(changed, false)) return;
+  last_frame = Clock::now();
+  std::map<FrameParts, Bytes> bodies;
+  const std::string others = other_poses();
+  for (const auto& [id, client] : clients) {
+    if (!server.wants_frame(id)) {
+      changed = true;
+      continue;
+    }
+    Bytes& body = bodies[client.parts];
+    if (!body)
+      body =
+          std::make_shared<const std::string>(encode_frame(session, description.links, paused, client.parts));
+    server.send_frame(id, body, encode_signals(session, client.subscription, client.signals) + others);
+  }
+}
+
+void LiveSession::Impl::send_status() {
+  const auto now = Clock::now();
+  const double wall = seconds(now - last_status);
+  if (wall < 10 && wall > 0.05)
+    real_time_factor += 0.3 * ((session.time() - rate_time) / wall - real_time_factor);
+  rate_time = session.time();
+  last_status = now;
+  if (clients.empty()) return;
+  const World& world = session.world();
+  const StepReport& report = world.report();
+  const Energies energies = world.energies();
+  const auto finite = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  const Json status = {{"type", "status"},
+                       {"time", session.time()},
+                       {"steps", steps},
+                       {"paused", paused},
+                       {"speed", speed},
+                       {"realTimeFactor", finite(real_time_factor)},
+                       {"memory", {timeline.first(), timeline.last()}},
+                       {"hash", fmt::format("{:016x}", session.hash())},
+                       {"contacts", report.contacts},
+                       {"islands", report.islands},
+                       {"rows", report.rows},
+                       {"residual", finite(report.residual)},
+                       {"penetration", finite(report.penetration)},
+                       {"kinetic", finite(energies.kinetic)},
+                       {"potential", finite(energies.potential)},
+                       {"times", times_json(times)},
+                       {"clients", clients.size()},
+                       {"compare", compare_json()}};
+  const auto text = std::make_shared<const std::string>(dump(status));
+  for (const auto& [id, client] : clients) server.send_status(id, text);
+}
+
+}  // namespace karakuri

@@ -1,0 +1,213 @@
+// What changes the scene itself while it runs, and saving it.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "karakuri/io/save.h"
+#include "server/live_impl.h"
+#include "server/tar.h"
+
+namespace karakuri {
+
+using namespace server_detail;
+
+void LiveSession::Impl::wake_all() {
+  for (const LinkId link : description.links) {
+    session.world().wake(link);
+    also([&](Session& s) { s.world().wake(link); });
+  }
+}
+
+void LiveSession::Impl::scene_changed(bool timeline_fits) {
+  if (!timeline_fits) timeline.clear();
+  timeline.keep(session);
+  if (other) {
+    if (!timeline_fits) other->timeline.clear();
+    other->timeline.keep(other->session);
+  }
+  restart_clock();
+}
+
+// ---- editing
+
+namespace {
+
+/// The change of the scene that a message asks for.
+std::function<void(Scene&)> change_of(const Session& session, const Json& message) {
+  const Mechanism& m = session.world().scene().mechanism;
+  const auto what = message.at("what").get<std::string>(), name = message.at("name").get<std::string>();
+  const bool no_limit = message.at("value").is_null() && (what == "lower" || what == "upper");
+  const double value = !no_limit         ? number(message, "value")
+                       : what == "lower" ? -DofProperties::kNone
+                                         : DofProperties::kNone;
+  if (what == "mass" || what == "friction") {
+    const LinkId link = m.find_link(name);
+    if (!link) throw std::invalid_argument(fmt::format("there is no link '{}'", name));
+    if (!(value >= 0) || (what == "mass" && value == 0))
+      throw std::invalid_argument(what + " must be positive");
+    if (what == "mass")
+      return [link, value](Scene& scene) {
+        Inertia& inertia = scene.mechanism.link(link).inertia;
+        inertia.about_com *= inertia.mass > 0 ? value / inertia.mass : 1;
+        inertia.mass = value;
+      };
+    return [link, value](Scene& scene) {
+      for (ShapePlacement& placed : scene.mechanism.link(link).shapes) {
+        const Material* old = scene.mechanism.material(placed.material);
+        Material material = old ? *old : Material{};
+        material.surface.static_friction = material.surface.kinetic_friction = value;
+        material.name += "'";
+        placed.material = scene.mechanism.add_material(material);
+      }
+    };
+  }
+  const JointId joint = m.find_joint(name);
+  if (!joint) throw std::invalid_argument(fmt::format("there is no joint '{}'", name));
+  const auto dof = static_cast<std::size_t>(whole(message, "dof", 0, 0, kMaxJointDofs));
+  if (dof >= static_cast<std::size_t>(v_size(m.joint(joint).kind)))
+    throw std::invalid_argument("the joint has no such degree of freedom");
+  static const std::map<std::string, double DofProperties::*> kProperties = {
+      {"lower", &DofProperties::lower},
+      {"upper", &DofProperties::upper},
+      {"damping", &DofProperties::damping},
+      {"dry_friction", &DofProperties::dry_friction}};
+  const auto found = kProperties.find(what);
+  if (found == kProperties.end()) throw std::invalid_argument(fmt::format("'{}' cannot be edited", what));
+  return [joint, dof, member = found->second, value](Scene& scene) {
+    scene.mechanism.joint(joint).dofs[dof].*member = value;
+  };
+}
+
+}  // namespace
+
+LiveSession::Impl::Errors LiveSession::Impl::edit(const Json& message) {
+  const std::uint64_t before = session.world().scene_hash();
+  const std::function<void(Scene&)> change = change_of(session, message);
+  Errors errors = session.edit(change);
+  if (!errors.empty()) return errors;
+  also([&](Session& s) { s.edit(change); });
+  scene_changed(session.world().scene_hash() == before);
+  broadcast({{"type", "properties"}, {"properties", properties_json(session)}});
+  return {};
+}
+
+// ---- dropping
+
+namespace {
+
+constexpr double kDensity = 500;  // of what is dropped [kg/m^3]: light wood
+constexpr long long kMostDropped = 10'000;
+
+/// About `size` large in every direction, the capsule half as thick [m].
+Shape shape_to_drop(const std::string& kind, double size) {
+  if (kind == "box") return Shape::box(Vec3::Constant(size / 2));
+  if (kind == "ball") return Shape::sphere(size / 2);
+  if (kind == "capsule") return Shape::capsule(size / 4, size / 4);
+  throw std::invalid_argument(fmt::format("'{}' cannot be dropped: box, ball and capsule can", kind));
+}
+
+}  // namespace
+
+LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
+  const auto kind = message.at("shape").get<std::string>();
+  const Vec3 at = vector(message, "at");
+  const double size = message.contains("size") ? number(message, "size") : 0.2;
+  if (!(size >= 1e-3 && size <= 100))
+    return {refused("the size of what is dropped is not from 1 mm to 100 m")};
+  if (dropped >= kMostDropped) return {refused("too many bodies were dropped", "start again")};
+  const Shape shape = shape_to_drop(kind, size);
+  const Mechanism& m = session.world().scene().mechanism;
+  std::string name = fmt::format("{} {}", kind, ++dropped);
+  while (m.find_link(name) || m.find_joint(name)) name += "'";
+  const auto change = [&](Scene& scene) {
+    scene.add_body(name, shape, kDensity * volume(shape), Transform::translation(at));
+  };
+  Errors errors = session.edit(change);
+  if (!errors.empty()) return errors;
+  also([&](Session& s) { s.edit(change); });
+  describe_scene();
+  scene_changed(false);
+  for (const auto& [id, client] : clients) send_scene(id);
+  return {};
+}
+
+// ---- saving
+
+namespace {
+
+/// What a browser may call a file.
+std::string file_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) || c == '-' ? c : '_';
+  return out.empty() ? "scene" : out.substr(0, 60);
+}
+
+/// Those that the client has open are the scene's from now on.
+std::vector<Diagnostic> take_plots(LoadedScene& scene, const Json& plots) {
+  std::vector<Plot> taken;
+  for (const Json& one : plots) {
+    Plot plot{one.at("title").get<std::string>(), one.at("signals").get<std::vector<std::string>>()};
+    for (const std::string& signal : plot.signals) {
+      const Result<Reference> found = find_signal(scene, signal);
+      if (!found.ok()) return found.errors();
+    }
+    taken.push_back(std::move(plot));
+  }
+  scene.script.plots = std::move(taken);
+  return {};
+}
+
+/// The scene as it is now: what was edited and set, and the present state as its initial one. Joints that
+/// were made or cut while it ran are not in it, because a scene cannot say them.
+LoadedScene present_scene(const Session& session) {
+  LoadedScene out = session.scene();
+  keep_state(out, session.world());
+  const auto take = [&](const std::string& signal, double& into) {
+    if (const Result<double> now = session.get(signal); now.ok()) into = *now;
+  };
+  for (UiElement& element : out.script.ui) {
+    if (auto* slider = std::get_if<Slider>(&element)) take("ui." + slider->name, slider->value);
+  }
+  for (Controller& c : out.script.controllers) {
+    const std::string& joint = out.scene.mechanism.joint(c.joint).name;
+    const std::pair<const char*, double*> properties[] = {{"target", &c.target},
+                                                          {"target_velocity", &c.target_velocity},
+                                                          {"stiffness", &c.stiffness},
+                                                          {"damping", &c.damping},
+                                                          {"limit", &c.limit}};
+    for (const auto& [name, value] : properties)
+      take(fmt::format("joint.{}.{}.{}", joint, name, c.dof), *value);
+  }
+  return out;
+}
+
+}  // namespace
+
+/// As one file: a native scene, or where it has meshes a tar archive of it with them.
+LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
+  LoadedScene now = present_scene(session);
+  if (message.contains("plots")) {
+    Errors errors = take_plots(now, message["plots"]);
+    if (!errors.empty()) return errors;
+  }
+  const std::string stem = file_name(now.name);
+  const SavedScene saved = to_native(now, stem + ".assets");
+  std::string name = stem + ".scene.yaml", content = saved.text;
+  if (!saved.assets.empty()) {
+    std::vector<TarEntry> files = {{name, saved.text}};
+    for (const SavedScene::Asset& asset : saved.assets)
+      files.push_back({asset.file.generic_string(), asset.content});
+    content = tar(files);
+    name = stem + ".tar";
+  }
+  const auto kind = static_cast<std::uint32_t>(BinaryKind::kFile),
+             length = static_cast<std::uint32_t>(name.size());
+  std::string bytes;
+  for (const std::uint32_t x : {kind, length}) bytes.append(reinterpret_cast<const char*>(&x), sizeof x);
+  server.send_shared(id, std::make_shared<const std::string>(bytes + name + content), true);
+  if (session.world().attachments().size() > 0)
+    return {refused("joints that were made while it ran are not in the saved scene")};
+  return {};
+}
+
+}  // namespace karakuri

@@ -1,0 +1,77 @@
+// The real program and a real browser.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const program = process.env.KARAKURI_PROGRAM;
+const TRIES = 400;
+const PAUSE = 50; // [ms]
+const browserPath = process.env.KARAKURI_CHROMIUM ?? '/usr/bin/chromium';
+
+/** Starts `karakuri run SCENE` and reads the address it says. */
+export function start(scene, { port = 0, token = '' } = {}) {
+  const child = spawn(program, ['run', scene, '--port', String(port), '--no-browser', '--time', '100000'],
+    { env: { ...process.env, KARAKURI_TOKEN: token }, stdio: ['ignore', 'pipe', 'pipe'] });
+  process.on('exit', () => child.kill()); // also where a test has failed
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr.on('data', (data) => {
+      said += data;
+      const found = said.match(/http:\/\/\S+/);
+      if (found) resolve({ url: found[0], port: Number(new URL(found[0]).port), stop: () => stop(child) });
+    });
+    child.on('exit', () => reject(new Error(`the program ended: ${said}`)));
+  });
+}
+
+/** As Ctrl-C does; gives the exit code. */
+function stop(child) {
+  return new Promise((resolve) => {
+    child.on('exit', (code) => resolve(code));
+    child.kill('SIGINT');
+  });
+}
+
+export const launch = () => chromium.launch({
+  executablePath: browserPath,
+  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
+});
+
+/** At the lowest quality: what is drawn in software takes its time from all else. */
+export async function open(browser, url, { width = 1000, height = 600, quality = 0 } = {}) {
+  const page = await browser.newPage({ viewport: { width, height } });
+  page.problems = [];
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  page.on('console', (line) => line.type() === 'error' && page.problems.push(line.text()));
+  await page.goto(`${url}&quality=${quality}`);
+  await eventually(page, () => window.karakuri?.ready === true);
+  return page;
+}
+
+export const status = (page) => page.evaluate(() => ({ ...window.karakuri.status }));
+export const send = (page, command) => page.evaluate((c) => window.karakuri.send(c), command);
+/** Waits until `test` of (status, argument) holds. */
+export async function until(page, test, argument) {
+  for (let i = 0; i < TRIES; ++i) {
+    const now = await status(page);
+    if (now.type && test(now, argument)) return;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  throw new Error(`never happened: ${test}, but ${JSON.stringify(await status(page))}`);
+}
+/** Waits until `test` holds in the page. Playwright's own way makes functions from text there, which the page forbids. */
+export async function eventually(page, test, argument) {
+  for (let i = 0; i < TRIES; ++i) {
+    if (await page.evaluate(test, argument)) return;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  throw new Error(`never happened: ${test}`);
+}
+
+export function scene(name, text) {
+  const file = join(mkdtempSync(join(tmpdir(), 'karakuri-page-')), `${name}.scene.yaml`);
+  writeFileSync(file, text);
+  return file;
+}
