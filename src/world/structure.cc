@@ -282,6 +282,10 @@ void World::Impl::inherit(Impl& old) {
     loop_impulse[i] = old.loop_impulse[before];
     loop_chord[i] = old.loop_chord[before];
   }
+  if (model.relations.size() == old.model.relations.size()) {
+    relation_impulse = old.relation_impulse;
+    relation_chord = old.relation_chord;
+  }
   attached = old.attached;
   for (std::size_t i = 0; i < attached.size(); ++i) {
     add_attached_loop(attached[i]);
