@@ -65,6 +65,7 @@ struct RangeMemory {
   std::vector<double> column;             // padded: of W, or L y + q
   std::vector<double> q;                  // padded
   std::vector<int> block_of;              // rows
+  Users users;                            // of matrix-free problems
   std::vector<double> y, residual;        // rank
   std::vector<double> lambda, centre, u;  // rows; u: velocities of the proximal problem
   std::vector<RangeBlock> blocks;
@@ -86,6 +87,14 @@ struct GuessMemory {
   std::vector<Place> order;
   std::vector<Support> supports;  // of one subsystem
   std::vector<double> velocity;
+};
+
+/// See walk.h; six numbers of each link.
+struct WalkMemory {
+  std::vector<double> z;      // Z
+  std::vector<double> known;  // what of it the parent knows
+  std::vector<int> at;        // by root: the link the cursor stands on
+  std::vector<int> way;
 };
 
 /// Extrapolation between sweeps, see gauss_seidel.cc.
@@ -110,6 +119,7 @@ struct Workspace::Memory {
   NewtonMemory newton;
   RangeMemory range;
   GuessMemory guess;
+  WalkMemory walk;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
   std::vector<double> u;             // rows
