@@ -180,8 +180,8 @@ TEST(Loading, TheFormatIsFoundByTheRoot) {
 
 TEST(Loading, StrictMakesWarningsErrorsAndNotesRemain) {
   const char* text =
-      "<mujoco><visual/><worldbody>\n<geom size='1' solref='.01 1'/><geom size='1' solref='.02 "
-      "1'/></worldbody></mujoco>";
+      "<mujoco><visual/><worldbody>\n<geom size='1' margin='.01'/><geom size='1' "
+      "margin='.02'/></worldbody></mujoco>";
   const Result<LoadedScene> loaded = load_mjcf(text, "m.xml", uncached());
   ASSERT_TRUE(loaded.ok());
   ASSERT_EQ(loaded->notes.size(), 2u) << to_string(loaded->notes);  // once per feature
@@ -189,8 +189,7 @@ TEST(Loading, StrictMakesWarningsErrorsAndNotesRemain) {
   strict.strict = true;
   const Result<LoadedScene> refused = load_mjcf(text, "m.xml", strict);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(to_string(refused.errors()),
-              HasSubstr("m.xml:2: error: attribute 'solref' of <geom> asks for a soft constraint"));
+  EXPECT_THAT(to_string(refused.errors()), HasSubstr("m.xml:2: error: margin of <geom> is not supported"));
   EXPECT_TRUE(load_mjcf("<mujoco><visual/></mujoco>", "m.xml", strict).ok());
 }
 
