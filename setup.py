@@ -24,7 +24,7 @@ class CMakeBuild(build_ext):
         if "KARAKURI_BUILD" not in os.environ:
             if not (build / "build.ninja").exists():
                 cmake("--preset", preset)
-            cmake("--build", build, "--target", "karakuri_python")
+            cmake("--build", build, "--target", "karakuri_python", "karakuri_host", "karakuri_cli")
         # beside karakuri/_karakuri.so, as setuptools asks for it
         target = pathlib.Path(self.get_ext_fullpath(extension.name)).resolve().parent.parent
         cmake("--install", build, "--component", "python", "--prefix", target)

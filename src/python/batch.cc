@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include "python/errors.h"
 #include "python/handles.h"
@@ -19,7 +20,7 @@ struct PyBatch {
   py::object q, v, tau, q_target, v_target;
 };
 
-/// ValueError and not a wait: two threads that step one batch have lost each other.
+/// An error and not a wait: two threads that step one batch have lost each other.
 std::unique_lock<std::mutex> hold(PyBatch& b) {
   std::unique_lock lock(b.busy, std::try_to_lock);
   if (!lock.owns_lock()) raise_runtime("this batch is being stepped by another thread");
@@ -67,15 +68,14 @@ void require_copy(const PyBatch& b, int copy) {
     throw py::index_error(fmt::format("there is no copy {}: they are 0 to {}", copy, b.batch->size() - 1));
 }
 
-void reset(PyBatch& b, const py::object& copy) {
+void reset(PyBatch& b, std::optional<int> copy) {
   const auto lock = hold(b);
-  if (copy.is_none()) {
+  if (!copy) {
     b.batch->reset();
     return;
   }
-  const int index = py::cast<int>(copy);
-  require_copy(b, index);
-  raise_if_any(b.batch->reset(index));
+  require_copy(b, *copy);
+  raise_if_any(b.batch->reset(*copy));
 }
 
 void set_state(PyBatch& b, int copy, const py::object& q, const py::object& v) {
@@ -124,7 +124,7 @@ void bind_batch(py::module_& m) {
       "Batch(world, n, threads=0): n independent copies of a world as it is now, stepped on all cores. Each "
       "has the\n"
       "bits that the world would have had alone. Arrays have a row for each copy and are live.");
-  batch.def(py::init(&make), py::arg("world"), py::arg("n"), py::arg("threads") = 0);
+  m.def("_batch", &make, py::arg("world"), py::arg("n"), py::arg("threads") = 0);  // see module.cc
   batch.def("__len__", [](const PyBatch& b) { return b.batch->size(); });
   batch.def_property_readonly(
       "threads", [](const PyBatch& b) { return b.batch->threads(); }, "Threads that it uses.");

@@ -1,5 +1,6 @@
 // Joints: coordinates, drives, loads.
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include "karakuri/core/near_names.h"
 #include "python/errors.h"
@@ -100,17 +101,15 @@ void set_drive(JointHandle& self, Drive drive, int dof) {
                     self.name));
 }
 
-void drive(JointHandle& self, const py::object& stiffness, const py::object& damping,
-           const py::object& target, const py::object& target_velocity, const py::object& limit, int dof) {
+void drive(JointHandle& self, std::optional<double> stiffness, std::optional<double> damping,
+           std::optional<double> target, std::optional<double> target_velocity, std::optional<double> limit,
+           int dof) {
   Drive d = drive_of(self, dof);
-  const auto take = [](const py::object& given, double& to) {
-    if (!given.is_none()) to = py::cast<double>(given);
-  };
-  take(stiffness, d.stiffness);
-  take(damping, d.damping);
-  take(target, d.q_target);
-  take(target_velocity, d.v_target);
-  take(limit, d.limit);
+  d.stiffness = stiffness.value_or(d.stiffness);
+  d.damping = damping.value_or(d.damping);
+  d.q_target = target.value_or(d.q_target);
+  d.v_target = target_velocity.value_or(d.v_target);
+  d.limit = limit.value_or(d.limit);
   set_drive(self, d, dof);
 }
 

@@ -188,11 +188,11 @@ std::unique_ptr<PyWorld> world_from(const py::tuple& state) {
 void bind_snapshot(py::module_& m, py::class_<PyWorld>& world) {
   py::class_<SessionSnapshot> snapshot(
       m, "Snapshot", "All that a world's future depends on, beside its scene. A value: keep it, pickle it.");
-  snapshot.def(py::pickle([](const SessionSnapshot& s) { return py::make_tuple(to_bytes(s)); },
-                          [](const py::tuple& state) {
-                            if (state.size() != 1) raise_value("this is no pickled snapshot");
-                            return from_bytes(py::cast<py::bytes>(state[0]));
-                          }));
+  m.def("_snapshot", &from_bytes);
+  snapshot.def("__reduce__", [](const SessionSnapshot& s) {
+    return py::make_tuple(py::module_::import("karakuri._pickle").attr("snapshot"),
+                          py::make_tuple(to_bytes(s)));
+  });
   snapshot.def("__eq__", [](const SessionSnapshot& a, const py::object& b) {
     return py::isinstance<SessionSnapshot>(b) && to_bytes(a).equal(to_bytes(py::cast<SessionSnapshot>(b)));
   });
@@ -213,7 +213,11 @@ void bind_snapshot(py::module_& m, py::class_<PyWorld>& world) {
   world.def("copy", &copied, "Another world like this one, without its callbacks and recordings.");
   world.def("__copy__", &copied);
   world.def("__deepcopy__", [](PyWorld& w, const py::dict&) { return copied(w); }, py::arg("memo"));
-  world.def(py::pickle(&world_state, &world_from));
+  m.def("_world", &world_from);
+  world.def("__reduce__", [](PyWorld& w) {
+    return py::make_tuple(py::module_::import("karakuri._pickle").attr("world"),
+                          py::make_tuple(world_state(w)));
+  });
 }
 
 }  // namespace karakuri::python

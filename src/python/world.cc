@@ -102,7 +102,6 @@ int steps_of(PyWorld& w, double duration) {
 
 void reset(PyWorld& w, const std::string& keyframe) {
   Access access(w);
-  std::vector<std::string> names;
   if (const auto found = access.session().reset(keyframe); !found.empty()) raise_unknown(found);
   w.events.clear();
   access.changed();
@@ -132,7 +131,12 @@ void bind_stepping(py::class_<PyWorld>& world) {
   world.def_property(
       "dt", [](PyWorld& w) { return Access(w).world().settings().dt; }, &set_dt, "Length of a step [s].");
   world.def_property(
-      "gravity", [](PyWorld& w) { return to_array(Access(w).world().gravity()); },
+      "gravity",
+      [](PyWorld& w) {
+        Array copy = to_array(Access(w).world().gravity());
+        copy.attr("flags").attr("writeable") = false;  // writing to one component of a copy would do nothing
+        return copy;
+      },
       [](PyWorld& w, const py::object& g) {
         const Vec3 gravity = vector3(g, "gravity");
         Access(w).world().set_gravity(gravity);
@@ -356,7 +360,7 @@ py::object ray_cast(PyWorld& w, const py::object& origin, const py::object& dire
 
 void bind_world(py::module_& m) {
   py::class_<PyWorld> world(
-      m, "World", collected<PyWorld>(), py::dynamic_attr(),
+      m, "World", collected<PyWorld>(),
       "A scene that runs: bodies, joints, contacts, controllers and sensors. SI units, radians, z up.\n"
       "World.load(path) reads one, Scene builds one.");
   bind_making(world);

@@ -63,6 +63,8 @@ class Environment(unittest.TestCase):
         self.assertEqual(env.world.u[0], 2.5)
         self.assertEqual(env.reward(np.zeros(1)), 0)
         self.assertFalse(env.terminated())
+        env.begin()
+        np.testing.assert_array_equal(env.observe(), np.concatenate([env.world.q, env.world.v]))
         with self.assertRaisesRegex(ValueError, r"expected \(1,\)"):
             env.step([1, 2])
         with self.assertRaises(ValueError):

@@ -38,10 +38,10 @@ class Surface(unittest.TestCase):
     def test_every_name_is_used_in_a_test(self):
         text = "".join(path.read_text() for path in TESTS.glob("test_*.py") if path.name != "test_surface.py")
         for name in karakuri.__all__:
-            self.assertRegex(text, rf"karakuri\.{name}\b|import.*\b{name}\b" if name not in ("Actuator", "Joint", "Link", "Sensor", "Event", "Recording", "ClosedLoop") else r".")
+            self.assertTrue(re.search(rf"karakuri\.{name}\b", text), f"{name} is in no test")
         for cls in classes():
             for name in public_names(cls):
-                self.assertRegex(text, rf"[.\"]{re.escape(name)}\b", f"{cls.__name__}.{name} is in no test")
+                self.assertTrue(re.search(rf"[.\"]{re.escape(name)}\b", text), f"{cls.__name__}.{name} is in no test")
 
     def test_stubs_have_exactly_the_names_of_the_module(self):
         stub = ast.parse((PACKAGE / "_karakuri.pyi").read_text())
