@@ -46,4 +46,4 @@ __all__ = [
     "feedforward",
 ]
 
-World.load = staticmethod(load)
+World.load = staticmethod(load)  # type: ignore[assignment]
