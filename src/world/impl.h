@@ -97,6 +97,8 @@ struct Persistent {
 struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
   std::int32_t rows = 0;
+  std::int32_t trees = 0;  // that respond
+  bool loose = true;       // they are free bodies
   solver::Report report;
   bool refused = false;  // by the method that was asked for
   bool solved = false;   // by the impulses of the last step
@@ -111,6 +113,9 @@ struct Slot {
   ResponseBuffers response;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
+  bool may_walk = false;                // along long trees, see assemble.cc
+  std::vector<ImpulseRow> written_out;  // without their sides on walked trees
+  std::vector<LinkResponse> link_responses;
   solver::Problem problem, part;
   solver::Workspace solver;
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;

@@ -97,6 +97,12 @@ void World::Impl::gather_islands() {
     islands[island].rows += block.size;
     block_island.push_back(island);
   }
+  for (int t = 0; t < count; ++t) {
+    const std::int32_t island = trees[t].responds() ? island_at[find_root(parent, t)] : -1;
+    if (island < 0) continue;
+    ++islands[island].trees;
+    if (!model.bodies[model.trees[t].first].alone) islands[island].loose = false;
+  }
   int blocks = 0;
   for (Island& island : islands) {
     island.first_block = blocks;

@@ -36,6 +36,16 @@ struct Task {
   const RowBlock& block(int b) const { return w.rows.blocks[block_index(b)]; }
 };
 
+/// Whether the solver's first method is Newton's.
+bool is_small(const Slot& s) {
+  constexpr int kSmall = 128;  // ways to move
+  return s.problem.velocities() <= kSmall;
+}
+
+/// Whether few steps of the solver are enough for many more digits: of trees that are walked along, sweeps
+/// are.
+bool is_soon_exact(const Slot& s) { return is_small(s) || !s.problem.links.empty(); }
+
 void gather(const Task& t) {
   Slot& s = t.slot;
   const std::size_t n = s.problem.q.size();
@@ -144,6 +154,48 @@ void bounce(const Task& t, const solver::Settings& settings) {
   }
 }
 
+/// Sum of squares of the speeds with which rows move, and with which their positions are about to be
+/// corrected.
+double square_of_motion(const Task& t) {
+  constexpr double kShare = 0.1;  // of a correction: it changes directions of contacts, not what they carry
+  const StabilizationSettings& st = t.w.settings.stabilization;
+  double sum = 0;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    const double too_deep = std::max(0.0, -t.w.rows.error[block.row] - 1.5 * st.slop);
+    if (block.source == RowSource::kContact) sum += std::pow(kShare * st.erp * too_deep / t.h, 2);
+    for (int k = 0; k < block.size; ++k, ++row) sum += t.slot.u_now[row] * t.slot.u_now[row];
+  }
+  return sum;
+}
+
+/// Impulses that stop a motion are not those that hold what rests afterwards: of an island that rests but for
+/// a tiny motion, the motion is stopped first, like a bounce, so that the impulses of the step hold the next.
+void stop(const Task& t, solver::Settings settings) {
+  Slot& s = t.slot;
+  s.picks.clear();
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    if (s.lambda[row] != 0) s.picks.push_back({b, block.size, RowKind::kEquality});
+    row += block.size;
+  }
+  if (s.picks.empty()) return;
+  world_detail::extract(s);
+  row = 0;
+  for (const Slot::Pick& pick : s.picks) {
+    const int at = s.problem.blocks[pick.block].row;
+    for (int k = 0; k < pick.rows; ++k) s.part.q[row++] = s.u_now[at + k];
+  }
+  s.part_lambda.assign(s.part.q.size(), 0.0);
+  settings.tolerance = 1e-2;
+  settings.absolute = 0;
+  bool refused = false;
+  solve_or_default(s.part, settings, s, s.part_lambda, &refused);
+  spread(t);
+}
+
 /// Natural map of `lambda`, as the solver measures it.
 double residual_of(const Slot& s, std::span<const double> lambda, Slot& scratch) {
   solver::row_velocities(s.problem, lambda, scratch.velocity, scratch.change);
@@ -159,18 +211,30 @@ bool is_calm(const Slot& s) {
 }
 
 /// Large islands at rest are carried from below: the old impulses are mended from the top down before any
-/// sweeps, where that is nearer to a solution.
-void mend_from_above(const Task& t, double target) {
+/// sweeps, where that is nearer to a solution than their residual `warm`.
+void mend_from_above(const Task& t, double warm) {
   Slot& s = t.slot;
-  constexpr int kLarge = 128;  // ways to move: below, the solver's own first method is as good
-  if (s.problem.storage != solver::OperatorKind::kMatrixFree || s.problem.velocities() <= kLarge) return;
-  if (!is_calm(s)) return;
-  const double warm = residual_of(s, s.lambda, s);
-  if (warm <= target) return;
   world_detail::find_levels(t.w, t.island, s);
   s.all = s.lambda;
   solver::guess_from_above(s.problem, s.level, s.q_above, s.solver, s.all);
   if (residual_of(s, s.all, s) < warm) std::swap(s.lambda, s.all);
+}
+
+/// Impulses to start from, and the tolerance of what moves otherwise than the last step's impulses `warm`
+/// make it: a heap of loose things that tumble is solved to a share of that. What comes to rest or slides on
+/// is solved to the end.
+void prepare_large(const Task& t, double square_of_motion, solver::Settings& settings) {
+  constexpr int kHeap = 4;  // bodies
+  constexpr double kShare = 0.03;
+  Slot& s = t.slot;
+  const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && s.problem.links.empty() &&
+                     !is_small(s) && is_calm(s);
+  const bool heap = t.island.loose && t.island.trees >= kHeap;
+  if (!large && !heap) return;
+  const double warm = residual_of(s, s.lambda, s);
+  if (large && warm > world_detail::kAcceptedAtRest * settings.absolute) mend_from_above(t, warm);
+  if (heap)
+    settings.absolute = std::max(settings.absolute, kShare * std::min(std::sqrt(square_of_motion), warm));
 }
 
 void remember_mobility(const Task& t) {
@@ -181,7 +245,7 @@ void remember_mobility(const Task& t) {
 }
 
 /// (2). Leaves J v+ in u_free.
-solver::Report step(const Task& t, const solver::Settings& settings, bool* refused) {
+solver::Report step(const Task& t, double square_of_motion, solver::Settings settings, bool* refused) {
   Slot& s = t.slot;
   solver::Problem& p = s.problem;
   int row = 0;
@@ -192,7 +256,7 @@ solver::Report step(const Task& t, const solver::Settings& settings, bool* refus
   s.rho.resize(p.block_count());
   solver::block_rho(p, s.rho);
   remember_mobility(t);
-  mend_from_above(t, world_detail::kAcceptedAtRest * settings.absolute);
+  prepare_large(t, square_of_motion, settings);
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
   solver::apply_operator(p, s.lambda, s.velocity, s.change);
   for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];
@@ -235,6 +299,7 @@ void correct_positions(const Task& t, solver::Settings settings) {
   settings.max_sweeps = std::min(settings.max_sweeps, 20);
   settings.absolute = 1e-3 * t.w.settings.stabilization.slop;
   settings.acceptable = 0;
+  if (t.island.loose) settings.max_newton = 0;
   bool refused = false;
   solve_or_default(s.part, settings, s, s.part_lambda, &refused);
   int from = 0;
@@ -258,12 +323,17 @@ void scatter(const Task& t) {
 }
 
 void solve_island(const Task& t, Island& island) {
-  const solver::Settings settings = solver_settings(t.w.settings, island.rows);
+  solver::Settings settings = solver_settings(t.w.settings, island.rows);
   world_detail::assemble(t.w, island, t.slot);
   gather(t);
   bounce(t, settings);
+  const double motion = square_of_motion(t);
+  if (motion <= settings.absolute * settings.absolute && is_soon_exact(t.slot)) {
+    settings.absolute *= world_detail::kAcceptedAtRest;
+    stop(t, settings);
+  }
   bool refused = false;
-  island.report = step(t, settings, &refused);
+  island.report = step(t, motion, settings, &refused);
   island.refused = refused;
   correct_positions(t, settings);
   scatter(t);

@@ -128,7 +128,7 @@ TEST_F(Behaviours, PauseWhenTheyFailAndGoOnWhenMended) {
   EXPECT_EQ(nlohmann::json::parse(read_all(folder_ / "stdout.txt"), nullptr, false)["steps"], 50)
       << "no step was lost";
   const std::string all = read_all(folder_ / "stderr.txt");
-  EXPECT_EQ(all.find("oh dear"), all.rfind("oh dear")) << "told once";
+  EXPECT_EQ(all.find("ValueError: oh dear"), all.rfind("ValueError: oh dear")) << "told once";
 }
 
 /// The bundled scene: the pole is up and stands still after 8 s.
