@@ -23,7 +23,7 @@ class Pip(unittest.TestCase):
                     f"assert pathlib.Path(karakuri.__file__).is_relative_to({folder!r}), karakuri.__file__\n"
                     "world = karakuri.World.load('four-bar'); world.step(10)\n"
                     "data = m.metadata('karakuri')\n"
-                    "print(data['Name'], data['Version'], data['License'], m.requires('karakuri'), m.version('karakuri') == karakuri.__version__)\n")
+                    "print(data['Name'], data['Version'], data['License'], [r.translate(str.maketrans('', '', ' ()')) for r in m.requires('karakuri')], m.version('karakuri') == karakuri.__version__)\n")
             done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True)
             self.assertEqual(done.stdout, "karakuri 0.1.0 MIT ['numpy>=1.24'] True\n", done.stderr)
             done = subprocess.run([sys.executable, "-m", "karakuri", "list"], env=environment, cwd=folder, capture_output=True, text=True)
