@@ -65,6 +65,7 @@ struct RangeMemory {
   std::vector<double> column;             // padded: of W, or L y + q
   std::vector<double> q;                  // padded
   std::vector<int> block_of;              // rows
+  Users users;                            // of matrix-free problems
   std::vector<double> y, residual;        // rank
   std::vector<double> lambda, centre, u;  // rows; u: velocities of the proximal problem
   std::vector<RangeBlock> blocks;

@@ -46,20 +46,23 @@ constexpr double kTinyPivot = 1e-300;
 int padded(int n) { return (n + 3) / 4 * 4; }
 
 /// Columns of W, wherever it is.
-void column_of(const Problem& p, int row, Workspace::Memory& m, double* out) {
-  RangeMemory& f = m.range;
+void column_of(const Problem& p, int row, const RangeMemory& f, double* out) {
   if (p.storage == OperatorKind::kDense) {  // symmetric: a row is a column
     std::copy_n(p.dense.data() + static_cast<std::size_t>(row) * p.rows(), p.rows(), out);
     return;
   }
-  std::fill(m.velocity.begin(), m.velocity.end(), 0.0);
+  std::fill_n(out, p.rows(), 0.0);
   const int i = f.block_of[row];
   for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
-    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
-    axpy(1.0, p.response.data() + p.terms[t].offset + (row - p.blocks[i].row) * s.dof,
-         m.velocity.data() + s.velocity, s.dof);
+    const int s = p.terms[t].subsystem, dof = p.subsystems[s].dof;
+    const double* y = p.response.data() + p.terms[t].offset + (row - p.blocks[i].row) * dof;
+    for (int k = f.users.start[s]; k < f.users.start[s + 1]; ++k) {
+      const Users::User& user = f.users.list[k];
+      const double* j = p.jacobian.data() + p.terms[user.term].offset;
+      const Block& block = p.blocks[user.block];
+      for (int r = 0; r < block.size; ++r, j += dof) out[block.row + r] += dot(j, y, dof);
+    }
   }
-  for (int j = 0; j < p.block_count(); ++j) free_velocity(p, j, m.velocity.data(), out + p.blocks[j].row);
 }
 
 void diagonal_of(const Problem& p, RangeMemory& f) {
@@ -111,13 +114,14 @@ bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
   f.block_of.resize(n);
   f.column.assign(f.padded, 0.0);
   diagonal_of(p, f);
+  if (p.storage == OperatorKind::kMatrixFree) list_users(p, f.users);
   const double largest = *std::max_element(f.diagonal.begin(), f.diagonal.end());
   for (f.rank = 0; f.rank < std::min(limit, n); ++f.rank) {
     const int pivot =
         static_cast<int>(std::max_element(f.diagonal.begin(), f.diagonal.end()) - f.diagonal.begin());
     const double d = f.diagonal[pivot];
     if (!(d > kRankFloor * largest)) break;
-    column_of(p, pivot, m, f.column.data());
+    column_of(p, pivot, f, f.column.data());
     for (int k = 0; k < f.rank; ++k) f.y[k] = -f.columns[static_cast<std::size_t>(k) * f.padded + pivot];
     double* next = f.columns.data() + static_cast<std::size_t>(f.rank) * f.padded;
     add_columns(f, f.rank, f.y.data(), f.column.data(), next);

@@ -42,7 +42,8 @@ bool is_small(const Slot& s) {
   return s.problem.velocities() <= kSmall;
 }
 
-/// Whether few steps of the solver are enough for many more digits: of trees that are walked along, sweeps are.
+/// Whether few steps of the solver are enough for many more digits: of trees that are walked along, sweeps
+/// are.
 bool is_soon_exact(const Slot& s) { return is_small(s) || !s.problem.links.empty(); }
 
 void gather(const Task& t) {
