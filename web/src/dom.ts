@@ -25,7 +25,7 @@ export function byId<T extends HTMLElement>(id: string): T {
 export function short(x: number): string {
   if (!Number.isFinite(x)) return '–';
   const a = Math.abs(x);
-  return a !== 0 && (a < 1e-3 || a >= 1e5) ? x.toExponential(2) : x.toFixed(a < 10 ? 4 : 2);
+  return a !== 0 && (a < 1e-3 || a >= 1e5) ? x.toExponential(1) : x.toFixed(a < 10 ? 4 : 2);
 }
 
 export function download(name: string, blob: Blob): void {

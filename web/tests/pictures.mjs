@@ -1,10 +1,10 @@
 // Pictures of scenes as the page shows them: node tests/pictures.mjs FOLDER SCENE[:SECONDS[:OVERLAY,...[:LINK]]] ...
-// with KARAKURI_PROGRAM as for the tests; LINK is selected; SIZE=1280x720 where another is wished.
+// with KARAKURI_PROGRAM as for the tests; LINK is selected; SIZE=1120x630 where another is wished.
 import { join } from 'node:path';
 import { launch, open, send, start, status, until } from './program.mjs';
 
 const [folder, ...wanted] = process.argv.slice(2);
-const [width, height] = (process.env.SIZE ?? '1280x720').split('x').map(Number);
+const [width, height] = (process.env.SIZE ?? '1120x630').split('x').map(Number);
 const browser = await launch();
 for (const one of wanted) {
   const [scene, seconds = '1', overlays = '', link = ''] = one.split(':');
@@ -21,7 +21,7 @@ for (const one of wanted) {
   }
   await page.waitForTimeout(600);
   const name = scene.split('/').at(-1).replace(/\.\w+.*$/, '');
-  await page.screenshot({ path: join(folder, `${name}.jpg`), type: 'jpeg', quality: 85, timeout: 120000 });
+  await page.screenshot({ path: join(folder, `${name}.png`), timeout: 120000 });
   if (page.problems.length) console.error(name, page.problems);
   await page.close();
   await program.stop();
