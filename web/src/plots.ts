@@ -14,26 +14,6 @@ const DRAW_EVERY = 66; // [ms]
 /** Without what every name begins with. */
 const brief = (signal: string): string => signal.replace(/^(link|joint|sensor)\./, '');
 
-/** Around the values; never so narrow that ticks could not be told apart in doubles. */
-function rangeOf(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null) return [0, 1];
-  const middle = (low + high) / 2;
-  const half = Math.max(0.55 * (high - low), 1e-6 * Math.abs(middle), 1e-9);
-  return [middle - half, middle + half];
-}
-
-/** Places of ticks: multiples of 1, 2 or 5 times a power of ten. uPlot's own count for ever where they are nearer than 1e-6. */
-function splitsOf(low: number, high: number): number[] {
-  const wanted = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(wanted));
-  const lead = wanted / power;
-  const step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
-  const first = Math.ceil(low / step);
-  return Array.from({ length: Math.min(12, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
-}
-
-const tick = (x: number): string => (x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(0) : String(Number(x.toPrecision(4))));
-
 class Plot {
   readonly root = el('div', 'plot');
   readonly signals: string[] = [];
@@ -68,8 +48,8 @@ class Plot {
     const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 50, space: 28, font: '11px system-ui' };
     this.chart = new uPlot({
       width: WIDTH, height: HEIGHT,
-      scales: { x: { time: false }, y: { range: (_, low, high) => rangeOf(low, high) } },
-      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, { ...axis, splits: (_, __, low, high) => splitsOf(low, high), values: (_, ticks) => ticks.map(tick) }],
+      scales: { x: { time: false } },
+      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
       legend: { live: false },
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'time' }, ...this.signals.map((label, i) => ({
