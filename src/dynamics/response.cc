@@ -253,4 +253,38 @@ void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOu
   }
 }
 
+Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {
+  const Vec3 arm = row.point - Vec3(ws.pose[body].p);
+  Eigen::Matrix<double, 6, 1> out;
+  out << sign * (row.moment + arm.cross(row.force)), sign * row.force;
+  return out;
+}
+
+LinkResponse link_response(const Model& model, const Workspace& ws, int i, const LinkResponse* parent) {
+  using Mat6 = Eigen::Matrix<double, 6, 6>;
+  using Vec6 = Eigen::Matrix<double, 6, 1>;
+  const Body& body = model.bodies[i];
+  LinkResponse out;
+  Mat6 F = Mat6::Identity();  // six unit wrenches on their way to the parent, as in response_rows.cc
+  out.own.setZero();
+  for (int v = last_dof(body); v >= body.first_v; --v) {
+    const Workspace::Pivot& pivot = ws.pivot[v];
+    const Vec3 axis(ws.axis[v]);
+    Vec6 S = Vec6::Zero(), U;
+    if (model.dofs[v].kind != DofKind::kTranslation) S.head<3>() = axis;
+    if (model.dofs[v].kind == DofKind::kTranslation) S.tail<3>() = axis;
+    if (model.dofs[v].kind == DofKind::kScrew) S.tail<3>() = body.pitch * axis;
+    U << Vec3(pivot.Un), Vec3(pivot.Uf);
+    const Vec6 y = F.transpose() * S;
+    out.own += pivot.inverse_d * y * y.transpose();
+    F -= pivot.inverse_d * U * y.transpose();
+  }
+  const Vec3 r(ws.pose[i].r);
+  for (int c = 0; c < 6; ++c) F.col(c).head<3>() += r.cross(F.col(c).tail<3>());
+  out.up = F;
+  out.whole = out.own;
+  if (parent) out.whole += F.transpose() * parent->whole * F;
+  return out;
+}
+
 }  // namespace karakuri

@@ -76,14 +76,25 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
 }
 
+bool takes_range(const Problem& p, const Workspace::Memory& m) {
+  return !m.rho.empty() && suits_range(p, kMostMotions);
+}
+
+bool is_nearly_right(const Problem& p, const Workspace::Memory& m) {
+  return m.best_residual < kNearlyRight * norm_q(p);
+}
+
+/// Cost of one solve of range_newton() in the unit of sweep_cost.
+double range_cost(const Problem& p) {
+  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
+  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
+  return motions * motions * (p.rows() + motions / 3);
+}
+
 /// Whether range_newton() is worth trying first: its solves cost no more than a few sweeps, or the impulses
 /// are nearly right already. Loose things that fall on each other are neither.
 bool wants_range(const Problem& p, const Workspace::Memory& m) {
-  if (m.rho.empty() || !suits_range(p, kMostMotions)) return false;
-  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
-  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
-  const double solve = motions * motions * (p.rows() + motions / 3);
-  return solve < kRangeCost * sweep_cost(p) || m.best_residual < kNearlyRight * norm_q(p);
+  return takes_range(p, m) && (range_cost(p) < kRangeCost * sweep_cost(p) || is_nearly_right(p, m));
 }
 
 /// Sweeps and newton in turn, from λ.
@@ -105,16 +116,17 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     if (m.best_residual <= m.target) return;
     const int sweeps_left = settings.max_sweeps - report.sweeps;
     const int solves_left = settings.max_newton - (report.newton_iterations - spent);
-    if (sweeps_left <= 0 && (solves_left <= 0 || ready == Ready::kNo)) return;
-    if (solves_left <= 0 || ready == Ready::kNo) continue;
-    const double cost = step_cost(p, m, ready);
+    const bool by_range = failures == 0 && takes_range(p, m) && is_nearly_right(p, m);
+    const bool has_newton = solves_left > 0 && (by_range || ready != Ready::kNo);
+    if (sweeps_left <= 0 && !has_newton) return;
+    if (!has_newton) continue;
+    const double cost = by_range ? range_cost(p) : step_cost(p, m, ready);
     const double rate = std::log(before / m.best_residual) / std::max(1, planned);
     const double left = rate > 0.0 ? std::log(m.best_residual / m.target) / rate : kInfinity;  // (1)
     if (left < sweeps_left && left * sweep_cost(p) < kSolves * cost) continue;                 // (2)
-    if (ready == Ready::kNo) continue;
+    if (!by_range && ready == Ready::kNo) continue;
     back_to_best(m, lambda);
-    if (failures == 0 && !m.rho.empty() && suits_range(p, kMostMotions) &&
-        m.best_residual < kNearlyRight * norm_q(p)) {
+    if (by_range) {
       check(p, lambda, m);
       range_newton(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
     } else {

@@ -9,6 +9,17 @@ namespace karakuri::solver {
 
 using namespace simd;  // NOLINT: private to the module
 
+void list_users(const Problem& p, Users& users) {
+  users.start.assign(p.subsystems.size() + 1, 0);
+  for (const Term& term : p.terms) ++users.start[term.subsystem + 1];
+  for (std::size_t s = 0; s < p.subsystems.size(); ++s) users.start[s + 1] += users.start[s];
+  users.list.resize(p.terms.size());
+  users.next.assign(users.start.begin(), users.start.end());
+  for (int i = 0; i < p.block_count(); ++i)
+    for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t)
+      users.list[users.next[p.terms[t].subsystem]++] = {i, t};
+}
+
 namespace {
 
 bool coupling_of_dense(const Problem& p, std::size_t max_values, Coupling& c) {
@@ -37,22 +48,6 @@ bool coupling_of_dense(const Problem& p, std::size_t max_values, Coupling& c) {
   return true;
 }
 
-/// users: for each subsystem the terms that act on it, as 2 * term index with their block alongside.
-void list_users(const Problem& p, Coupling& c) {
-  c.users_start.assign(p.subsystems.size() + 1, 0);
-  for (const Term& term : p.terms) ++c.users_start[term.subsystem + 1];
-  for (std::size_t s = 0; s < p.subsystems.size(); ++s) c.users_start[s + 1] += c.users_start[s];
-  c.users.resize(2 * p.terms.size());
-  c.queue.assign(c.users_start.begin(), c.users_start.end());
-  for (int i = 0; i < p.block_count(); ++i) {
-    for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
-      const int at = c.queue[p.terms[t].subsystem]++;
-      c.users[2 * at] = i;
-      c.users[2 * at + 1] = t;
-    }
-  }
-}
-
 void add_product(const Problem& p, const Block& row, const Term& left, const Block& column, const Term& right,
                  double* out) {
   const int dof = p.subsystems[left.subsystem].dof;
@@ -63,7 +58,7 @@ void add_product(const Problem& p, const Block& row, const Term& left, const Blo
 }
 
 bool coupling_of_terms(const Problem& p, std::size_t max_values, Coupling& c) {
-  list_users(p, c);
+  list_users(p, c.users);
   c.mark.assign(p.blocks.size(), -1);
   c.storage.clear();
   for (int i = 0; i < p.block_count(); ++i) {
@@ -73,8 +68,8 @@ bool coupling_of_terms(const Problem& p, std::size_t max_values, Coupling& c) {
     c.mark[i] = i;
     for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
       const int s = p.terms[t].subsystem;
-      for (int k = c.users_start[s]; k < c.users_start[s + 1]; ++k) {
-        const int j = c.users[2 * k];
+      for (int k = c.users.start[s]; k < c.users.start[s + 1]; ++k) {
+        const int j = c.users.list[k].block;
         if (c.mark[j] == i) continue;
         c.mark[j] = i;
         c.entries.push_back({j, 0});

@@ -8,6 +8,17 @@
 
 namespace karakuri::solver {
 
+/// Which blocks act on each subsystem, by which of their terms.
+struct Users {
+  struct User {
+    int block, term;
+  };
+  std::vector<int> start;  // subsystems + 1
+  std::vector<User> list;
+  std::vector<int> next;  // scratch
+};
+void list_users(const Problem& problem, Users& users);
+
 /// Block rows of W; columns ascending. Values column by column, as in Problem.
 struct Coupling {
   std::vector<int> start;
@@ -17,7 +28,8 @@ struct Coupling {
   std::vector<int> order;          // block by place
   std::vector<int> place;          // place by block
   // scratch
-  std::vector<int> users_start, users, mark, queue;
+  Users users;
+  std::vector<int> mark, queue;
 };
 
 /// Fills start, entries, values. False where W would have more than `max_values` numbers.

@@ -15,7 +15,8 @@
 //
 // with the restart of O'Donoghue and Candès (Found. Comput. Math. 15, 2015). There is no proof for (2) with
 // friction; what is measured is in docs/solvers.md. It needs all sweeps in the same direction: a forward
-// sweep repeated is one map, forward and backward in turn are two.
+// sweep repeated is one map, forward and backward in turn are two. Trees that are walked along are swept
+// without: their joints are exact, so that sweeps converge fast, and with (5) they do not at all.
 //
 // The true residual costs as much as a sweep. It is taken only when the step length |Δλ| suggests that the
 // target has been reached, with the ratio between the two learned at the last check.
@@ -26,6 +27,7 @@
 
 #include "solver/access.h"
 #include "solver/memory.h"
+#include "solver/walk.h"
 
 namespace karakuri::solver {
 
@@ -115,9 +117,12 @@ double update_block(const Problem& p, int i, LocalBlocks& local, const double* u
 
 double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda) {
   double change = 0.0;
+  const bool walks = !p.links.empty();
+  if (walks) begin_walk(p, lambda, m);
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     double u[kMaxBlockSize];
+    if (walks) reach(p, i, m);
     block_velocity(p, m, i, lambda, u);
     double* x = lambda + block.row;
     for (int r = 0; r < block.size; ++r)
@@ -128,7 +133,7 @@ double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda
     change += step;
     if (step == 0.0) continue;
     for (int r = 0; r < block.size; ++r) before[r] = x[r] - before[r];
-    block_changed(p, m, i, before);
+    walks ? push_along(p, i, before, m) : block_changed(p, m, i, before);
   }
   return std::sqrt(change);
 }
@@ -176,6 +181,7 @@ void restart(const Problem& p, Workspace::Memory& m, std::span<const double> lam
 
 double accelerated_sweep(const Problem& p, Workspace::Memory& m, std::span<double> lambda) {
   Momentum& a = m.momentum;
+  if (!p.links.empty()) return gauss_seidel_sweep(p, m, lambda.data());
   const double next = 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * a.theta * a.theta));
   const double beta = (a.theta - 1.0) / next;
   a.theta = next;

@@ -53,15 +53,19 @@ struct RangeBlock {
 /// See range_newton.cc. Rows of matrices are `stride` apart.
 struct RangeMemory {
   int rank = 0;
-  int stride = 0;                         // rank at most, rounded up to four
+  int stride = 0;                         // rank, rounded up to four
+  int padded = 0;                         // rows, rounded up to four
   int active = 0;                         // rows of `scaled` in use
-  std::vector<double> factor;             // rows x rank: L
+  std::vector<double> columns;            // rank x padded: L column by column
+  std::vector<double> factor;             // rows x stride: L row by row
   std::vector<double> scaled;             // active x rank: D L
   std::vector<int> rows;                  // active: which rows these are
-  std::vector<double> matrix;             // rank x rank: F'
+  std::vector<double> matrix, lower;      // stride x stride: F', then its factors
   std::vector<double> diagonal;           // rows: of W, less what L has of it
-  std::vector<double> column;             // rows: of W
+  std::vector<double> column;             // padded: of W, or L y + q
+  std::vector<double> q;                  // padded
   std::vector<int> block_of;              // rows
+  Users users;                            // of matrix-free problems
   std::vector<double> y, residual;        // rank
   std::vector<double> lambda, centre, u;  // rows; u: velocities of the proximal problem
   std::vector<RangeBlock> blocks;
@@ -83,6 +87,14 @@ struct GuessMemory {
   std::vector<Place> order;
   std::vector<Support> supports;  // of one subsystem
   std::vector<double> velocity;
+};
+
+/// See walk.h; six numbers of each link.
+struct WalkMemory {
+  std::vector<double> z;      // Z
+  std::vector<double> known;  // what of it the parent knows
+  std::vector<int> at;        // by root: the link the cursor stands on
+  std::vector<int> way;
 };
 
 /// Extrapolation between sweeps, see gauss_seidel.cc.
@@ -107,6 +119,7 @@ struct Workspace::Memory {
   NewtonMemory newton;
   RangeMemory range;
   GuessMemory guess;
+  WalkMemory walk;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
   std::vector<double> u;             // rows

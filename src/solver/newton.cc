@@ -375,7 +375,7 @@ struct Schedule {
 
 bool prepare_newton(const Problem& p, Workspace::Memory& m) {
   NewtonMemory& n = m.newton;
-  if (!build_coupling(p, kMaxValues, n.coupling)) return false;
+  if (!p.links.empty() || !build_coupling(p, kMaxValues, n.coupling)) return false;
   order_blocks(n.coupling);
   n.blocks.resize(p.block_count());
   n.snapped.resize(p.rows());

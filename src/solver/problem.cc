@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "solver/walk.h"
+
 namespace karakuri::solver {
 
 void Problem::clear(OperatorKind kind) {
@@ -16,6 +18,7 @@ void Problem::clear(OperatorKind kind) {
   term_start.assign(1, 0);
   entries.clear();
   subsystems.clear();
+  links.clear();
   terms.clear();
 }
 
@@ -74,6 +77,17 @@ int Problem::add_cone(std::span<const double> mu) {
 int Problem::add_subsystem(int dof) {
   subsystems.push_back({velocities(), dof});
   return static_cast<int>(subsystems.size()) - 1;
+}
+
+Link& Problem::add_link(int parent) {
+  const int index = static_cast<int>(links.size());
+  Link& link = links.emplace_back();
+  link.subsystem = add_subsystem(6);
+  link.parent = parent;
+  link.root = parent < 0 ? index : links[parent].root;
+  link.depth = parent < 0 ? 0 : links[parent].depth + 1;
+  subsystems.back().link = index;
+  return link;
 }
 
 Term Problem::add_term(int subsystem) {
@@ -167,7 +181,7 @@ void velocity_change(const Problem& p, std::span<const double> lambda, std::span
     const Block& block = p.blocks[i];
     for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
       const Subsystem& s = p.subsystems[p.terms[t].subsystem];
-      const double* y = p.response.data() + p.terms[t].offset;
+      const double* y = (s.link < 0 ? p.response : p.jacobian).data() + p.terms[t].offset;
       double* v = velocity.data() + s.velocity;
       for (int r = 0; r < block.size; ++r, y += s.dof) {
         const double x = lambda[block.row + r];
@@ -175,6 +189,7 @@ void velocity_change(const Problem& p, std::span<const double> lambda, std::span
       }
     }
   }
+  walk_whole_trees(p, velocity.data());
 }
 
 void apply_operator(const Problem& p, std::span<const double> lambda, std::span<double> velocity,
@@ -208,7 +223,10 @@ void diagonal_block(const Problem& p, int index, double* out) {
   } else {
     for (int a = p.term_start[index]; a < p.term_start[index + 1]; ++a) {
       for (int b = p.term_start[index]; b < p.term_start[index + 1]; ++b) {
-        if (p.terms[a].subsystem != p.terms[b].subsystem) continue;
+        if (p.terms[a].subsystem != p.terms[b].subsystem) {
+          add_linked_product(p, p.terms[a], p.terms[b], n, out);
+          continue;
+        }
         const int dof = p.subsystems[p.terms[a].subsystem].dof;
         for (int c = 0; c < n; ++c)
           for (int r = 0; r < n; ++r)

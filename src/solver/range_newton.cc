@@ -43,21 +43,26 @@ constexpr double kStillMoving = 0.995;  // less gain than this is a contradictio
 constexpr double kPolish = 1e-3;        // of the target: a step that is nearly free goes this far
 constexpr double kTinyPivot = 1e-300;
 
+int padded(int n) { return (n + 3) / 4 * 4; }
+
 /// Columns of W, wherever it is.
-void column_of(const Problem& p, int row, Workspace::Memory& m, double* out) {
-  RangeMemory& f = m.range;
+void column_of(const Problem& p, int row, const RangeMemory& f, double* out) {
   if (p.storage == OperatorKind::kDense) {  // symmetric: a row is a column
     std::copy_n(p.dense.data() + static_cast<std::size_t>(row) * p.rows(), p.rows(), out);
     return;
   }
-  std::fill(m.velocity.begin(), m.velocity.end(), 0.0);
+  std::fill_n(out, p.rows(), 0.0);
   const int i = f.block_of[row];
   for (int t = p.term_start[i]; t < p.term_start[i + 1]; ++t) {
-    const Subsystem& s = p.subsystems[p.terms[t].subsystem];
-    axpy(1.0, p.response.data() + p.terms[t].offset + (row - p.blocks[i].row) * s.dof,
-         m.velocity.data() + s.velocity, s.dof);
+    const int s = p.terms[t].subsystem, dof = p.subsystems[s].dof;
+    const double* y = p.response.data() + p.terms[t].offset + (row - p.blocks[i].row) * dof;
+    for (int k = f.users.start[s]; k < f.users.start[s + 1]; ++k) {
+      const Users::User& user = f.users.list[k];
+      const double* j = p.jacobian.data() + p.terms[user.term].offset;
+      const Block& block = p.blocks[user.block];
+      for (int r = 0; r < block.size; ++r, j += dof) out[block.row + r] += dot(j, y, dof);
+    }
   }
-  for (int j = 0; j < p.block_count(); ++j) free_velocity(p, j, m.velocity.data(), out + p.blocks[j].row);
 }
 
 void diagonal_of(const Problem& p, RangeMemory& f) {
@@ -72,42 +77,58 @@ void diagonal_of(const Problem& p, RangeMemory& f) {
   }
 }
 
-/// Rows of L as long as its rank, with zeros up to a multiple of four.
-void close_ranks(int n, RangeMemory& f) {
-  const int stride = (f.rank + 3) / 4 * 4;
-  for (int i = 0; i < n; ++i) {
-    const double* from = f.factor.data() + static_cast<std::size_t>(i) * f.stride;
-    double* to = f.factor.data() + static_cast<std::size_t>(i) * stride;
-    std::copy_n(from, f.rank, to);
-    std::fill(to + f.rank, to + stride, 0.0);
+/// out ← a + Σ_k x_k columns_k: all rows, four at a time.
+void add_columns(const RangeMemory& f, int count, const double* x, const double* a, double* out) {
+  for (int c = 0; c < f.padded; c += 4) {
+    const double* column = f.columns.data() + c;
+    V4 even = load4(a + c), odd = broadcast(0.0);
+    int k = 0;
+    for (; k + 2 <= count; k += 2, column += 2 * f.padded) {
+      even += broadcast(x[k]) * load4(column);
+      odd += broadcast(x[k + 1]) * load4(column + f.padded);
+    }
+    if (k < count) even += broadcast(x[k]) * load4(column);
+    store4(out + c, even + odd);
   }
-  f.stride = stride;
+}
+
+/// L row by row, with zeros up to a multiple of four.
+void write_rows(int n, RangeMemory& f) {
+  f.stride = padded(f.rank);
+  f.factor.resize(static_cast<std::size_t>(n) * f.stride);
+  for (int i = 0; i < n; ++i) {
+    double* to = f.factor.data() + static_cast<std::size_t>(i) * f.stride;
+    for (int k = 0; k < f.rank; ++k) to[k] = f.columns[static_cast<std::size_t>(k) * f.padded + i];
+    std::fill(to + f.rank, to + f.stride, 0.0);
+  }
 }
 
 /// (1). @return Whether the rank is below `limit`.
 bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   const int n = p.rows();
-  f.stride = (std::min(limit, n) + 3) / 4 * 4;
-  f.factor.resize(static_cast<std::size_t>(n) * f.stride);
+  f.padded = padded(n);
+  f.columns.resize(static_cast<std::size_t>(std::min(limit, n)) * f.padded);
+  f.y.resize(padded(std::min(limit, n)));
   f.diagonal.resize(n);
   f.block_of.resize(n);
-  f.column.resize(n);
+  f.column.assign(f.padded, 0.0);
   diagonal_of(p, f);
+  if (p.storage == OperatorKind::kMatrixFree) list_users(p, f.users);
   const double largest = *std::max_element(f.diagonal.begin(), f.diagonal.end());
   for (f.rank = 0; f.rank < std::min(limit, n); ++f.rank) {
     const int pivot =
         static_cast<int>(std::max_element(f.diagonal.begin(), f.diagonal.end()) - f.diagonal.begin());
     const double d = f.diagonal[pivot];
     if (!(d > kRankFloor * largest)) break;
-    column_of(p, pivot, m, f.column.data());
+    column_of(p, pivot, f, f.column.data());
+    for (int k = 0; k < f.rank; ++k) f.y[k] = -f.columns[static_cast<std::size_t>(k) * f.padded + pivot];
+    double* next = f.columns.data() + static_cast<std::size_t>(f.rank) * f.padded;
+    add_columns(f, f.rank, f.y.data(), f.column.data(), next);
     const double scale = 1.0 / std::sqrt(d);
-    const double* at = f.factor.data() + static_cast<std::size_t>(pivot) * f.stride;
     for (int i = 0; i < n; ++i) {
-      double* row = f.factor.data() + static_cast<std::size_t>(i) * f.stride;
-      const double value = (f.column[i] - dot(row, at, f.rank)) * scale;
-      row[f.rank] = value;
-      f.diagonal[i] -= value * value;
+      next[i] *= scale;
+      f.diagonal[i] -= next[i] * next[i];
     }
     f.diagonal[pivot] = 0.0;
   }
@@ -168,34 +189,26 @@ void classify(const Problem& p, double alpha, Workspace::Memory& m) {
   }
 }
 
-/// Rows of (3) at y for a block; 1 / (A + C) in `inverse`.
-void impulses_for(const Problem& p, double pull, const Block& block, const RangeMemory& f, double* x,
-                  double* inverse) {
-  for (int r = 0; r < block.size; ++r) {
-    const int row = block.row + r;
-    const double u =
-        dot(f.factor.data() + static_cast<std::size_t>(row) * f.stride, f.y.data(), f.rank) + p.q[row];
-    inverse[r] = 1.0 / (pull + p.compliance[row]);
-    x[r] = (pull * f.centre[row] - u) * inverse[r];
-  }
-}
-
-/// (4) and what u it leaves, at y.
+/// (3), (4) and what u that leaves, at y.
 void update_impulses(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
+  add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data());
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const RangeBlock& b = f.blocks[i];
+    const double pull = alpha / m.rho[i];
     double x[kMaxBlockSize];
-    double inverse[kMaxBlockSize];
-    impulses_for(p, alpha / m.rho[i], block, f, x, inverse);
+    for (int r = 0; r < block.size; ++r) {
+      const int row = block.row + r;
+      x[r] = (pull * f.centre[row] - f.column[row]) / (pull + p.compliance[row]);
+    }
     double* lambda = f.lambda.data() + block.row;
     for (int r = 0; r < block.size; ++r) {
       if (block.kind == RowKind::kCone)
         lambda[r] = b.g[3 * r] * x[0] + b.g[3 * r + 1] * x[1] + b.g[3 * r + 2] * x[2];
       else
         lambda[r] = b.now == RangeClass::kStick ? x[r] : b.g[0];
-      f.u[block.row + r] = (lambda[r] - x[r]) / inverse[r];
+      f.u[block.row + r] = (lambda[r] - x[r]) * (pull + p.compliance[block.row + r]);
     }
   }
 }
@@ -244,25 +257,50 @@ void assemble(RangeMemory& f) {
   for (int i = 0; i < f.rank; ++i) f.matrix[static_cast<std::size_t>(i) * (stride + 1)] += 1.0;
 }
 
-/// A ← its factors L U, without pivoting: A is 1 + Lᵀ D L. Diagonal: inverse.
-void factor(double* a, int n, int stride) {
-  for (int p = 0; p < n; ++p) {
-    double* pivot = a + static_cast<std::size_t>(p) * stride;
-    pivot[p] = 1.0 / (std::abs(pivot[p]) >= kTinyPivot ? pivot[p] : kTinyPivot);
-    for (int i = p + 1; i < n; ++i) {
-      double* row = a + static_cast<std::size_t>(i) * stride;
-      row[p] *= pivot[p];
-      axpy(-row[p], pivot + p + 1, row + p + 1, n - p - 1);
+/// Four rows, from `first` on, less their multiples of the pivot's; columns from `begin` on, a multiple of
+/// four.
+void eliminate4(double* first, const double* pivot, const double* factors, int begin, int stride) {
+  for (int c = begin; c < stride; c += 4) {
+    const V4 from = load4(pivot + c);
+    for (int r = 0; r < 4; ++r) {
+      double* at = first + static_cast<std::size_t>(r) * stride + c;
+      store4(at, load4(at) - broadcast(factors[r]) * from);
     }
   }
 }
 
+/// A ← U, lower ← L of A = L U, without pivoting: A is 1 + Lᵀ D L. Diagonal of U: inverse.
+void factor(RangeMemory& f) {
+  const int n = f.rank, stride = f.stride;
+  f.lower.resize(f.matrix.size());
+  for (int p = 0; p < n; ++p) {
+    double* pivot = f.matrix.data() + static_cast<std::size_t>(p) * stride;
+    const double inverse = 1.0 / (std::abs(pivot[p]) >= kTinyPivot ? pivot[p] : kTinyPivot);
+    const int begin = p / 4 * 4;
+    for (int i = p + 1; i < stride;) {
+      double* row = f.matrix.data() + static_cast<std::size_t>(i) * stride;
+      double factors[4];
+      const int count = i + 4 <= stride ? 4 : 1;
+      for (int r = 0; r < count; ++r) {
+        factors[r] = row[static_cast<std::size_t>(r) * stride + p] * inverse;
+        f.lower[static_cast<std::size_t>(i + r) * stride + p] = factors[r];
+      }
+      if (count == 4)
+        eliminate4(row, pivot, factors, begin, stride);
+      else
+        axpy(-factors[0], pivot + begin, row + begin, stride - begin);
+      i += count;
+    }
+    pivot[p] = inverse;
+  }
+}
+
 /// x ← A⁻¹ x.
-void solve_factored(const double* a, int n, int stride, double* x) {
-  for (int p = 1; p < n; ++p) x[p] -= dot(a + static_cast<std::size_t>(p) * stride, x, p);
-  for (int p = n - 1; p >= 0; --p) {
-    const double* row = a + static_cast<std::size_t>(p) * stride;
-    x[p] = (x[p] - dot(row + p + 1, x + p + 1, n - p - 1)) * row[p];
+void solve_factored(const RangeMemory& f, double* x) {
+  for (int p = 1; p < f.rank; ++p) x[p] -= dot(f.lower.data() + static_cast<std::size_t>(p) * f.stride, x, p);
+  for (int p = f.rank - 1; p >= 0; --p) {
+    const double* row = f.matrix.data() + static_cast<std::size_t>(p) * f.stride;
+    x[p] = (x[p] - dot(row + p + 1, x + p + 1, f.rank - p - 1)) * row[p];
   }
 }
 
@@ -279,10 +317,10 @@ double proximal_residual(const Problem& p, const Workspace::Memory& m) {
 void take_step(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   update_impulses(p, alpha, m);
-  std::copy_n(f.y.data(), f.rank, f.residual.data());
-  for (int i = 0; i < p.rows(); ++i)
-    axpy(-f.lambda[i], f.factor.data() + static_cast<std::size_t>(i) * f.stride, f.residual.data(), f.rank);
-  solve_factored(f.matrix.data(), f.rank, f.stride, f.residual.data());
+  for (int k = 0; k < f.rank; ++k)
+    f.residual[k] =
+        f.y[k] - dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
+  solve_factored(f, f.residual.data());
   for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
   update_impulses(p, alpha, m);
 }
@@ -294,7 +332,7 @@ int solve_proximal(const Problem& p, double alpha, double goal, int most, Worksp
     classify(p, alpha, m);
     scale_rows(p, alpha, m);
     assemble(f);
-    factor(f.matrix.data(), f.rank, f.stride);
+    factor(f);
     take_step(p, alpha, m);
     if (k == most || proximal_residual(p, m) <= goal) return k;
   }
@@ -336,15 +374,14 @@ double recentre(const Problem& p, double alpha, Workspace::Memory& m, bool* slow
 
 /// y = Lᵀ λ.
 void motion_of(const Problem& p, RangeMemory& f) {
-  std::fill(f.y.begin(), f.y.end(), 0.0);
-  for (int i = 0; i < p.rows(); ++i)
-    axpy(f.lambda[i], f.factor.data() + static_cast<std::size_t>(i) * f.stride, f.y.data(), f.rank);
+  for (int k = 0; k < f.rank; ++k)
+    f.y[k] = dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
 }
 
 }  // namespace
 
 bool suits_range(const Problem& p, int limit) {
-  if (p.block_count() < 2) return false;  // one local solve is exact
+  if (p.block_count() < 2 || !p.links.empty()) return false;  // one local solve is exact
   const int motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : p.rows();
   if (p.storage == OperatorKind::kBlockSparse || motions > limit) return false;
   return std::all_of(p.blocks.begin(), p.blocks.end(), [&](const Block& b) {
@@ -359,8 +396,10 @@ void range_newton(const Problem& p, int max_solves, double acceptable, Workspace
   RangeMemory& f = m.range;
   const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
   if (!factor_range(p, limit, m)) return;
-  close_ranks(p.rows(), f);
-  for (std::vector<double>* v : {&f.y, &f.residual}) v->resize(f.stride);
+  write_rows(p.rows(), f);
+  f.residual.resize(f.stride);
+  f.q.assign(f.padded, 0.0);
+  std::copy(p.q.begin(), p.q.end(), f.q.begin());
   f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
   f.scaled.resize(static_cast<std::size_t>(p.rows()) * f.stride);
   f.rows.resize(p.rows());

@@ -102,6 +102,8 @@ Diagnostic refuse(Method method, std::string what, std::string remedy) {
 /// What this method cannot take of this problem; empty where it can.
 std::vector<Diagnostic> unsuited(const Problem& p, const Settings& settings) {
   const Method method = settings.method;
+  if (!p.links.empty() && method != Method::kDefault && method != Method::kBlock)
+    return {refuse(method, "a tree that is walked along", "write its rows out; or use default or block")};
   if (method != Method::kLemke && method != Method::kDantzig) return {};
   const bool wide = std::any_of(p.blocks.begin(), p.blocks.end(),
                                 [](const Block& b) { return b.kind == RowKind::kCone && b.size > 3; });

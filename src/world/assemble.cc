@@ -1,6 +1,7 @@
 #include "world/assemble.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace karakuri::world_detail {
 
@@ -85,9 +86,48 @@ void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int firs
   }
 }
 
+/// Whether rows carry no responses over the whole tree, but hand them from body to body: those would be as
+/// long as the tree for each of them.
+bool is_walked(const World::Impl& w, const Slot& slot, int tree) {
+  constexpr int kLong = 64;  // dofs
+  if (!slot.may_walk || tree < 0) return false;
+  const Tree& t = w.model.trees[tree];
+  const Body &root = w.model.bodies[t.first], &last = w.model.bodies[t.last - 1];
+  return last.first_v + last.dofs - root.first_v > kLong;
+}
+
+/// Loops need Newton's method, which needs rows written out.
+bool has_loops(const World::Impl& w, const Island& island) {
+  for (int b = 0; b < island.block_count; ++b)
+    if (w.rows.blocks[w.island_blocks[island.first_block + b]].source == RowSource::kLoop) return true;
+  return false;
+}
+
+using Rows6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+
+/// The tree's bodies as links. @return The subsystem of the first; the others follow.
+int add_links(const World::Impl& w, int tree, Slot& slot) {
+  const Tree& t = w.model.trees[tree];
+  const int first = static_cast<int>(slot.problem.links.size());
+  slot.link_responses.clear();
+  for (int i = t.first; i < t.last; ++i) {
+    const int up = w.model.bodies[i].parent - t.first;  // in the tree; the world is before it
+    const LinkResponse* parent = up >= 0 && i > t.first ? &slot.link_responses[up] : nullptr;
+    const LinkResponse& response = slot.link_responses.emplace_back(link_response(w.model, w.ws, i, parent));
+    solver::Link& link = slot.problem.add_link(parent ? first + up : -1);
+    Eigen::Map<Rows6>(link.up) = response.up;
+    Eigen::Map<Rows6>(link.own) = response.own;
+    Eigen::Map<Rows6>(link.whole) = response.whole;
+  }
+  return slot.problem.links[first].subsystem;
+}
+
 int subsystem_of(const World::Impl& w, int tree, Slot& slot) {
   std::int32_t& subsystem = slot.tree_subsystem[tree];
-  if (subsystem < 0) {
+  if (subsystem < 0 && is_walked(w, slot, tree)) {
+    subsystem = add_links(w, tree, slot);
+    slot.touched_trees.push_back(tree);
+  } else if (subsystem < 0) {
     const Body &root = w.model.bodies[w.model.trees[tree].first],
                &last = w.model.bodies[w.model.trees[tree].last - 1];
     subsystem = slot.problem.add_subsystem(last.first_v + last.dofs - root.first_v);
@@ -96,7 +136,22 @@ int subsystem_of(const World::Impl& w, int tree, Slot& slot) {
   return subsystem;
 }
 
-/// Terms of one block: one for each tree that any of its rows acts on.
+/// Term of a block on one body of a walked tree.
+void add_walked_term(const World::Impl& w, int body, double sign, int first_row, int size, Slot& slot) {
+  Problem& p = slot.problem;
+  const int tree = w.tree_of[body];
+  const int subsystem = slot.tree_subsystem[tree] + body - w.model.trees[tree].first;
+  const solver::Term term = p.add_term(subsystem);
+  const double* whole = p.links[p.subsystems[subsystem].link].whole;
+  for (int k = 0; k < size; ++k) {
+    using Vec6 = Eigen::Matrix<double, 6, 1>;
+    const Vec6 J = wrench_at(slot.impulses[first_row + k], w.ws, body, sign);
+    Eigen::Map<Vec6>(p.jacobian_of(term, size).data() + 6 * k) = J;
+    Eigen::Map<Vec6>(p.response_of(term, size).data() + 6 * k) = Eigen::Map<const Rows6>(whole) * J;
+  }
+}
+
+/// Terms of one block: one for each tree that any of its rows acts on, or for each body of a walked tree.
 void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   Problem& p = slot.problem;
   const ResponseBuffers& b = slot.response;
@@ -104,9 +159,12 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   const ImpulseRow& row = slot.impulses[first_row];
   trees[0] = w.tree_of[row.body];
   trees[1] = w.tree_of[row.other];
+  for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}})
+    if (row.body != row.other && is_walked(w, slot, w.tree_of[body]))
+      add_walked_term(w, body, sign, first_row, size, slot);
   if (trees[1] == trees[0]) trees[1] = -1;
   for (const int tree : trees) {
-    if (tree < 0) continue;
+    if (tree < 0 || is_walked(w, slot, tree)) continue;
     const int subsystem = slot.tree_subsystem[tree];
     const int first_v = w.model.bodies[w.model.trees[tree].first].first_v;
     const solver::Term term = p.add_term(subsystem);
@@ -125,7 +183,13 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
 void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
   Problem& p = slot.problem;
   p.clear(OperatorKind::kMatrixFree);
-  response_vectors(w.model, slot.impulses, w.ws, slot.response);
+  slot.may_walk = !has_loops(w, island);
+  slot.written_out = slot.impulses;
+  for (ImpulseRow& row : slot.written_out) {
+    for (std::int32_t* body : {&row.body, &row.other})
+      if (is_walked(w, slot, w.tree_of[*body])) *body = 0;
+  }
+  response_vectors(w.model, slot.written_out, w.ws, slot.response);
   index_sides(slot.response, slot.impulses.size(), slot.side_of);
   slot.touched_trees.clear();
   for (const ImpulseRow& row : slot.impulses) {
@@ -194,8 +258,8 @@ void extract(Slot& slot) {
   const Problem& p = slot.problem;
   Problem& part = slot.part;
   part.clear(p.storage);
-  if (p.storage == OperatorKind::kMatrixFree)
-    for (const solver::Subsystem& s : p.subsystems) part.add_subsystem(s.dof);
+  part.subsystems = p.subsystems;
+  part.links = p.links;
   for (const Slot::Pick& pick : slot.picks) {
     extract_laws(p, pick, part);
     if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);

@@ -113,6 +113,9 @@ struct Slot {
   ResponseBuffers response;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
+  bool may_walk = false;                // along long trees, see assemble.cc
+  std::vector<ImpulseRow> written_out;  // without their sides on walked trees
+  std::vector<LinkResponse> link_responses;
   solver::Problem problem, part;
   solver::Workspace solver;
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;

@@ -42,6 +42,10 @@ bool is_small(const Slot& s) {
   return s.problem.velocities() <= kSmall;
 }
 
+/// Whether few steps of the solver are enough for many more digits: of trees that are walked along, sweeps
+/// are.
+bool is_soon_exact(const Slot& s) { return is_small(s) || !s.problem.links.empty(); }
+
 void gather(const Task& t) {
   Slot& s = t.slot;
   const std::size_t n = s.problem.q.size();
@@ -223,7 +227,8 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
   constexpr int kHeap = 4;  // bodies
   constexpr double kShare = 0.03;
   Slot& s = t.slot;
-  const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && !is_small(s) && is_calm(s);
+  const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && s.problem.links.empty() &&
+                     !is_small(s) && is_calm(s);
   const bool heap = t.island.loose && t.island.trees >= kHeap;
   if (!large && !heap) return;
   const double warm = residual_of(s, s.lambda, s);
@@ -323,7 +328,7 @@ void solve_island(const Task& t, Island& island) {
   gather(t);
   bounce(t, settings);
   const double motion = square_of_motion(t);
-  if (motion <= settings.absolute * settings.absolute && is_small(t.slot)) {
+  if (motion <= settings.absolute * settings.absolute && is_soon_exact(t.slot)) {
     settings.absolute *= world_detail::kAcceptedAtRest;
     stop(t, settings);
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The browser tests, against PROGRAM. Exit code 77: skipped, with the reason.
-# Usage: run.sh PROJECT PROGRAM
+# Usage: run.sh PROJECT PROGRAM [TEST...]   (tests/page.test.mjs; compare and render are asked for by name)
 set -euo pipefail
 root=$1
 source "$root/tools/common.sh"
@@ -11,4 +11,6 @@ export KARAKURI_CHROMIUM=${KARAKURI_CHROMIUM:-$(command -v chromium || true)}
 build_page
 [[ -f $root/build/page/index.html && -d $root/web/node_modules/playwright-core ]] || skip "the page could not be built"
 cd "$root/web"
-KARAKURI_PROGRAM=$2 exec node --test --test-concurrency=1 tests/*.test.mjs
+tests=("${@:3}")
+((${#tests[@]})) || tests=(tests/page.test.mjs)
+KARAKURI_PROGRAM=$2 exec node --test --test-concurrency=1 "${tests[@]}"

@@ -78,6 +78,18 @@ void response_vectors(const Model& model, std::span<const ImpulseRow> rows, cons
 void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
               ResponseBuffers& buffers, MatOut A);
 
+/// How one body of a tree passes on wrenches (moment about its origin, force) and motions (angular velocity,
+/// velocity of its origin), all in world axes: Z_parent += up Z, v = up^T v_parent + own Z. `whole` is what a
+/// wrench on it does to it, its tree being free to answer.
+struct LinkResponse {
+  Eigen::Matrix<double, 6, 6> up, own, whole;
+};
+/// Of body `i`; `parent`: of its parent, null for a root.  @pre aba() or articulated_factor() for these
+/// poses.
+LinkResponse link_response(const Model& model, const Workspace& ws, int i, const LinkResponse* parent);
+/// The wrench of a row on one of its bodies, about the body's origin.
+Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign);
+
 /// v <- v + M^-1 J^T impulses, O(n).  @pre aba() or articulated_factor() for these poses.
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
                     VecOut v);

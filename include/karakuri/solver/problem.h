@@ -51,6 +51,19 @@ struct Entry {
 struct Subsystem {
   int velocity = 0;
   int dof = 0;
+  int link = -1;  // in Problem::links: one body of a tree that is walked along
+};
+
+/// A body of a long tree, dof 6: instead of what each row does to the whole tree, impulses are handed from
+/// body to body towards the root, and velocities from the root on:
+///   Z_parent += up Z,   v = upᵀ v_parent + own Z                                     (7)
+/// whole: what an impulse on the body does to it, the tree being free to answer. 6x6, row by row.
+struct Link {
+  int subsystem = 0;
+  int parent = -1;  // in Problem::links, before this one
+  int root = 0;
+  int depth = 0;
+  double up[36] = {}, own[36] = {}, whole[36] = {};
 };
 
 /// What one block of rows does to one subsystem: its Jacobian at jacobian[offset] and its response
@@ -80,6 +93,7 @@ struct Problem {
   std::vector<Term> terms;            //   by block
   std::vector<double> jacobian;       //
   std::vector<double> response;       //
+  std::vector<Link> links;            //   of walked trees, parents first
 
   int rows() const { return static_cast<int>(q.size()); }
   int block_count() const { return static_cast<int>(blocks.size()); }
@@ -101,6 +115,9 @@ struct Problem {
 
   /// kMatrixFree: a subsystem with `dof` velocities; returns its number.
   int add_subsystem(int dof);
+  /// kMatrixFree: a body of a walked tree and its subsystem; its matrices are zero until set.
+  /// @param parent Its parent's link, -1: none.
+  Link& add_link(int parent);
   /// kMatrixFree: lets the block added last act on `subsystem`; returns its term, zeroed.
   Term add_term(int subsystem);
   std::span<double> jacobian_of(const Term& term, int size) {
