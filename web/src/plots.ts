@@ -14,8 +14,6 @@ const DRAW_EVERY = 66; // [ms]
 /** Without what every name begins with. */
 const brief = (signal: string): string => signal.replace(/^(link|joint|sensor)\./, '');
 
-const tick = (x: number): string => (x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(0) : String(Number(x.toPrecision(4))));
-
 class Plot {
   readonly root = el('div', 'plot');
   readonly signals: string[] = [];
@@ -51,7 +49,7 @@ class Plot {
     this.chart = new uPlot({
       width: WIDTH, height: HEIGHT,
       scales: { x: { time: false } },
-      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, { ...axis, values: (_, ticks) => ticks.map(tick) }],
+      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
       legend: { live: false },
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'time' }, ...this.signals.map((label, i) => ({
