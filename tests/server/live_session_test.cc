@@ -207,8 +207,7 @@ Session falling_boxes() {
 // Processor time of the thread that simulates: all of it, and what its steps take. The difference is what the
 // page costs it, with frames at 60 Hz to a client that reads, status, and the states that are kept to go
 // back.
-// Not yet measured in an optimized build.
-TEST_F(LiveTest, DISABLED_AThousandMovingBoxesCostLittleToShow) {
+TEST_F(LiveTest, AThousandMovingBoxesCostLittleToShow) {
   if (kSanitized) GTEST_SKIP() << "what sanitized code takes says nothing";
   Session session = falling_boxes();
   LiveSession live(session, *server_);
@@ -268,8 +267,7 @@ TEST_F(LiveTest, TheSecondWorldIsInStepAndTheSameUnderTheSameSettings) {
   });
 }
 
-// Not yet seen to pass with steps of 1 ms.
-TEST_F(LiveTest, DISABLED_TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
+TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
   std::string text = kBoxes;  // the penalty springs need steps of 1 ms
   text.replace(text.find("0.005"), 5, "0.001");
   Session session = make(text);

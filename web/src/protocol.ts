@@ -90,6 +90,8 @@ export interface Status {
   time: number;
   steps: number;
   paused: boolean;
+  /** What a behaviour failed with; the simulation stands until it is mended. */
+  halted: string | null;
   speed: number;
   realTimeFactor: number | null;
   memory: [number, number];
