@@ -206,7 +206,7 @@ void LiveSession::Impl::send_status() {
                        {"speed", speed},
                        {"realTimeFactor", finite(real_time_factor)},
                        {"memory", {timeline.first(), timeline.last()}},
-                       {"hash", fmt::format("{:016x}", session.hash())},
+                       {"hash", paused ? Json(fmt::format("{:016x}", session.hash())) : Json(nullptr)},
                        {"contacts", report.contacts},
                        {"islands", report.islands},
                        {"rows", report.rows},

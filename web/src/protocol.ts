@@ -95,7 +95,7 @@ export interface Status {
   speed: number;
   realTimeFactor: number | null;
   memory: [number, number];
-  hash: string;
+  hash: string | null; // of the state; only while paused, because it takes as long as many frames
   contacts: number;
   islands: number;
   rows: number;
@@ -111,7 +111,7 @@ export interface Status {
 export interface OtherStatus {
   settings: Settings;
   time: number;
-  hash: string;
+  hash: string | null;
   distance: number | null; // of the link that is farthest from where it is in the first world [m]
   link: string;
   residual: number | null;
