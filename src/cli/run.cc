@@ -52,6 +52,7 @@ struct Run {
   Session& session;
   std::optional<Recorder>& recorder;
   double end = kDefaultTime;  // [s] of the scene's time
+  bool has_page = false;
   RunStatistics statistics;
   double wall_seconds = 0;
   bool failed = false;
@@ -62,13 +63,16 @@ struct Run {
 
   /// A behaviour has failed. Without anybody to mend it, that is the end.
   void wait_for_behaviours(StatusLine& status) {
-    if (!session.problems().empty()) {
-      status.clear();
-      say({session.problems().begin(), session.problems().end()});
-      session.clear_problems();
-    }
+    say_problems(status);
     failed = options.headless;
     if (!failed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  void say_problems(StatusLine& status) const {
+    if (session.problems().empty()) return;
+    status.clear();
+    say({session.problems().begin(), session.problems().end()});
+    if (!has_page) session.clear_problems();  // the page tells them as well
   }
 
   void fail(const Errors& errors) {
@@ -87,11 +91,7 @@ struct Run {
       say(fmt::format("{:.6g} s: the state of '{}' became non-finite; it is frozen, the rest goes on",
                       session.time(), statistics.quarantined[i]));
     }
-    if (!session.problems().empty()) {
-      status.clear();
-      say({session.problems().begin(), session.problems().end()});
-      session.clear_problems();
-    }
+    say_problems(status);
     if (recorder && statistics.steps % options.record_every == 0) fail(recorder->record(session));
   }
 };
@@ -215,7 +215,7 @@ int run(const RunOptions& options) {
   std::optional<Server> page;
   if (!options.headless) page = open_page(options.page, page_failed);
   if (page_failed) return kBadUsage;
-  Run run{options, *session, recorder, end_time(options, *session)};
+  Run run{options, *session, recorder, end_time(options, *session), page.has_value()};
   catch_interrupts();
   run.statistics.begin(*session);
   if (recorder) run.fail(recorder->record(*session));

@@ -76,7 +76,7 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
 /// The steps that are due, for a slice of wall time at most.
 void LiveSession::Impl::advance(const std::function<void()>& step) {
   const auto start = Clock::now();
-  for (; single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds; --single_steps) one_step(step);
+  while (single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds) --single_steps, one_step(step);
   if (paused || waiting) return;
   const double dt = session.world().settings().dt;
   while (true) {
@@ -84,6 +84,7 @@ void LiveSession::Impl::advance(const std::function<void()>& step) {
     const double due = clock_time + speed * seconds(now - clock_start);
     if (session.time() + 0.5 * dt > due || seconds(now - start) > kSliceSeconds) break;
     one_step(step);
+    if (session.halted()) break;
   }
   const double late = seconds(Clock::now() - clock_start) - (session.time() - clock_time) / speed;
   if (late > kMostLate)
@@ -93,6 +94,11 @@ void LiveSession::Impl::advance(const std::function<void()>& step) {
 
 void LiveSession::Impl::one_step(const std::function<void()>& step) {
   step();
+  tell_problems();
+  if (session.halted()) {  // nothing moves, and waiting is not being late
+    single_steps = 0;
+    return restart_clock();
+  }
   ++steps;
   changed = true;
   timeline.keep(session);
@@ -101,6 +107,25 @@ void LiveSession::Impl::one_step(const std::function<void()>& step) {
   for (const auto part : {&StepTimes::hooks, &StepTimes::dynamics, &StepTimes::collision, &StepTimes::rows,
                           &StepTimes::solve, &StepTimes::integrate, &StepTimes::finish})
     smooth(times.*part, t.*part);
+}
+
+Json server_detail::problem_json(const Diagnostic& d, Json id) {
+  return {
+      {"type", "problem"}, {"id", std::move(id)}, {"where", d.where}, {"what", d.what}, {"remedy", d.remedy}};
+}
+
+void LiveSession::Impl::tell_problems() {
+  const bool halted = session.halted();
+  if (halted_by.empty() == halted) last_status = {};  // all see it at once
+  if (!halted || !session.problems().empty()) halted_by.clear();
+  for (const Diagnostic& d : session.problems()) {
+    if (halted)
+      halted_by += (halted_by.empty() ? "" : "\n") + d.what;
+    else
+      broadcast(problem_json(d, nullptr));
+  }
+  if (halted && halted_by.empty()) halted_by = "a behaviour has failed";
+  session.clear_problems();
 }
 
 // ---- clients
@@ -177,10 +202,11 @@ void LiveSession::Impl::send_status() {
                        {"time", session.time()},
                        {"steps", steps},
                        {"paused", paused},
+                       {"halted", halted_by.empty() ? Json(nullptr) : Json(halted_by)},
                        {"speed", speed},
                        {"realTimeFactor", finite(real_time_factor)},
                        {"memory", {timeline.first(), timeline.last()}},
-                       {"hash", fmt::format("{:016x}", session.hash())},
+                       {"hash", paused ? Json(fmt::format("{:016x}", session.hash())) : Json(nullptr)},
                        {"contacts", report.contacts},
                        {"islands", report.islands},
                        {"rows", report.rows},
