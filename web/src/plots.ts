@@ -14,35 +14,6 @@ const DRAW_EVERY = 66; // [ms]
 /** Without what every name begins with. */
 const brief = (signal: string): string => signal.replace(/^(link|joint|sensor)\./, '');
 
-/** Around the values, and never so narrow that ticks could not be told apart in doubles. */
-export function rangeOf(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null) return [0, 1];
-  const middle = low / 2 + high / 2;
-  const half = Math.max(0.55 * (high - low), 1e-6 * Math.abs(middle), 1e-9);
-  return [middle - half, middle + half];
-}
-
-/** Places of ticks: multiples of 1, 2 or 5 times a power of ten. uPlot's own count for ever where a step is lost in rounding. */
-export function splitsOf(low: number, high: number): number[] {
-  const wanted = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(wanted));
-  const lead = wanted / power;
-  const step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
-  if (!(step > 0 && Number.isFinite(step))) return [];
-  const first = Math.ceil(low / step);
-  return Array.from({ length: Math.min(12, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
-}
-
-/** As few digits as tell ticks apart that are `step` from each other. */
-export function labelOf(x: number, step: number): string {
-  const most = Math.max(Math.abs(x), step);
-  const digits = Math.min(12, Math.max(1, Math.ceil(Math.log10(most / step)) + 1));
-  if (most < 1e-3 || most >= 1e5) return x === 0 ? '0' : x.toExponential(Math.max(0, digits - 1)).replace(/\.?0+e/, 'e');
-  return String(Number(x.toPrecision(digits)));
-}
-
-const labels = (ticks: number[], unit = ''): string[] => ticks.map((x) => labelOf(x, ticks.length > 1 ? ticks[1]! - ticks[0]! : Math.abs(x)) + unit);
-
 class Plot {
   readonly root = el('div', 'plot');
   readonly signals: string[] = [];
@@ -74,14 +45,11 @@ class Plot {
 
   private makeChart(): void {
     this.chart?.destroy();
-    const axis: uPlot.Axis = {
-      stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 58, space: 28, font: '11px system-ui',
-      splits: (_, __, low, high) => splitsOf(low, high), values: (_, ticks) => labels(ticks),
-    };
+    const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 50, space: 28, font: '11px system-ui' };
     this.chart = new uPlot({
       width: WIDTH, height: HEIGHT,
-      scales: { x: { time: false }, y: { range: (_, low, high) => rangeOf(low, high) } },
-      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => labels(ticks, ' s') }, axis],
+      scales: { x: { time: false } },
+      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
       legend: { live: false },
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'time' }, ...this.signals.map((label, i) => ({
