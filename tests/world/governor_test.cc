@@ -121,7 +121,7 @@ TEST(Governor, RigidMovesAsItsReducedEquation) {
 }
 
 // Its fastest rate is 1e4 per second, ten times that of the steps: only an implicit spring can do this.
-TEST(Governor, StiffConvergesToItsReducedEquations) {
+TEST(Governor, StiffConvergesToItsReducedEquationsSlow) {
   const Apart coarse = compare(true, with(Integrator::kSemiImplicit, 1e-3));
   const Apart fine = compare(true, with(Integrator::kSemiImplicit, 2.5e-4));
   EXPECT_LT(coarse.height, 2e-2);  // of 0.25 m that the slider moves, ten periods
