@@ -12,7 +12,6 @@
 
 namespace karakuri::io {
 
-/// libsdformat takes time with the square of what a model holds.
 inline constexpr std::size_t kLargestSdf = 8u << 20;
 inline constexpr int kMostIncludes = 200;
 
@@ -24,6 +23,11 @@ class Lines {
   std::string where(const std::string& tag, const std::string& name) const {
     const auto found = lines_.find({tag, name});
     return xml_.where(0, found == lines_.end() ? 1 : found->second);
+  }
+  /// 0: there is none.
+  int line(const std::string& tag, const std::string& name) const {
+    const auto found = lines_.find({tag, name});
+    return found == lines_.end() ? 0 : found->second;
   }
   /// Of the first element with this tag; empty: there is none.
   std::string first(const std::string& tag) const {
@@ -41,6 +45,13 @@ class Lines {
   std::map<std::pair<std::string, std::string>, int> lines_;
   std::map<std::string, int> first_;
 };
+
+/// What may stand in a file, without what does not stand in this one.
+struct SdfSchema {
+  sdf::ElementPtr root;
+  std::int64_t weight = 0;  // elements that libsdformat will keep for it, of about 1.3 kB each
+};
+SdfSchema schema_for(const XmlElement& tree);
 
 /// What libsdformat has read, as a scene. @param path  Of the file, for the meshes beside it.
 Result<LoadedScene> read_sdf(const sdf::Root& root, const Lines& lines, Report& report,

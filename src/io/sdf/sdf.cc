@@ -1,6 +1,7 @@
 // SDF (sdformat.org) through libsdformat, which resolves includes, frames and nested names. Lines come from a
 // second look at the text, since libsdformat forgets most of them.
 #include <mutex>
+#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,28 +17,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostNestedModels = 16;
+constexpr std::int64_t kHeaviestSdf = 700'000;  // elements: 0.9 GB, five thousand bare links with joints
 
-Diagnostic converted(const sdf::Error& e, const fs::path& path, Severity severity) {
-  const std::string file = e.FilePath() && !e.FilePath()->starts_with('<') ? *e.FilePath() : path.string();
-  return {severity, fmt::format("{}:{}", file, std::max(1, e.LineNumber().value_or(1))), e.Message(),
-          "see sdformat.org for what may stand where"};
+/// The line of what a message of libsdformat names, for those that come without one.
+int named_line(const std::string& message, const Lines& lines) {
+  static const std::regex kNamed(
+      R"((joint|link|model|frame|collision|visual|sensor|world)s? (?:with name|named) ?\[?([^\]\s]+))");
+  for (std::sregex_iterator m(message.begin(), message.end(), kNamed), end; m != end; ++m)
+    if (const int line = lines.line((*m)[1], (*m)[2])) return line;
+  return 1;
 }
 
-/// libsdformat reads its own schema for 0.2 s; that is done once.
-sdf::SDFPtr empty_document() {
-  static const sdf::ElementPtr schema = [] {
-    const auto document = std::make_shared<sdf::SDF>();
-    sdf::init(document);
-    return document->Root();
-  }();
-  auto document = std::make_shared<sdf::SDF>();
-  document->Root(schema->Clone());
-  return document;
+Diagnostic converted(const sdf::Error& e, const fs::path& path, const Lines& lines) {
+  const std::string file = e.FilePath() && !e.FilePath()->starts_with('<') ? *e.FilePath() : path.string();
+  const int line = e.LineNumber().value_or(0);
+  return {Severity::kError, fmt::format("{}:{}", file, line > 0 ? line : named_line(e.Message(), lines)),
+          e.Message(), "see sdformat.org for what may stand where"};
 }
 
 /// By elements, since the reader of whole documents takes what it cannot read for a URDF, and prints.
-sdf::Errors read(const std::string& text, const sdf::ParserConfig& config, sdf::Root& root) {
-  const sdf::SDFPtr document = empty_document();
+sdf::Errors read(const std::string& text, const sdf::Element& schema, const sdf::ParserConfig& config,
+                 sdf::Root& root) {
+  const auto document = std::make_shared<sdf::SDF>();
+  document->Root(schema.Clone());
   sdf::Errors errors;
   if (!sdf::readString(text, config, document->Root(), errors) && errors.empty()) {
     errors.emplace_back(sdf::ErrorCode::STRING_READ, "libsdformat cannot read it");
@@ -64,8 +66,8 @@ void check_names(const XmlFile& xml, const XmlElement& e, int models) {
 }
 
 /// Loads quietly; warnings of libsdformat become notes.
-bool load_root(std::string_view text, const fs::path& path, const LoadOptions& options, Report& report,
-               sdf::Root& root) {
+bool load_root(std::string_view text, const sdf::Element& schema, const Lines& lines, const fs::path& path,
+               const LoadOptions& options, Report& report, sdf::Root& root) {
   sdf::Console::Instance()->SetQuiet(true);
   sdf::ParserConfig config;
   const auto find = [&](const std::string& uri) { return find_included(uri, path, options); };
@@ -83,8 +85,8 @@ bool load_root(std::string_view text, const fs::path& path, const LoadOptions& o
   sdf::Root first;
   std::vector<Diagnostic> errors;
   bool unknown = false;
-  for (const sdf::Error& e : read(std::string(text), config, first)) {
-    const Diagnostic d = converted(e, path, Severity::kError);
+  for (const sdf::Error& e : read(std::string(text), schema, config, first)) {
+    const Diagnostic d = converted(e, path, lines);
     if (d.what.find("not defined in SDF") == std::string::npos) {
       errors.push_back(d);
       continue;
@@ -95,8 +97,8 @@ bool load_root(std::string_view text, const fs::path& path, const LoadOptions& o
   if (unknown) {  // once more, without minding what is unknown
     config.SetUnrecognizedElementsPolicy(sdf::EnforcementPolicy::LOG);
     errors.clear();
-    for (const sdf::Error& e : read(std::string(text), config, root)) {
-      errors.push_back(converted(e, path, Severity::kError));
+    for (const sdf::Error& e : read(std::string(text), schema, config, root)) {
+      errors.push_back(converted(e, path, lines));
     }
   } else {
     root = std::move(first);
@@ -129,9 +131,15 @@ Result<LoadedScene> load_sdf(std::string_view text, const std::filesystem::path&
   }
   if (!report.ok()) return report.take_errors();
   try {
-    sdf::Root root;
-    if (!io::load_root(text, path, options, report, root)) return report.take_errors();
+    const io::SdfSchema schema = io::schema_for(tree);
+    if (schema.weight > io::kHeaviestSdf) {
+      xml.error(tree, "it has too many links, joints and shapes for libsdformat",
+                "make several models of it, in files of their own");
+      return report.take_errors();
+    }
     const io::Lines lines(xml, tree);
+    sdf::Root root;
+    if (!io::load_root(text, *schema.root, lines, path, options, report, root)) return report.take_errors();
     return io::read_sdf(root, lines, report, path, options);
   } catch (const std::exception& problem) {  // libsdformat asserts by throwing
     report.error(path.string() + ":1", fmt::format("libsdformat gave up: {}", problem.what()),
