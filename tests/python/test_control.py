@@ -33,6 +33,26 @@ class Feedforward(unittest.TestCase):
             worst = max(worst, np.abs(world.q - amplitude * math.sin(omega * i * dt)).max())
         self.assertLess(worst, 1e-3)
 
+    def test_holds_a_humanoid_that_stands(self):
+        world = karakuri.World.load("humanoid")
+        # the rubber bushes of its feet have no motors
+        joints = [j for j in world.joints if j.kind not in ("free", "fixed") and "bush" not in j.name]
+        self.assertEqual(len(joints), 24)
+        for joint in joints:
+            joint.drive(stiffness=0, damping=0)  # of the scene's controllers
+        start = np.array([joint.q for joint in joints])
+        pelvis = world.link("pelvis")
+        height = pelvis.position[2]
+        for _ in range(400):
+            karakuri.feedforward(world, joints, np.zeros(24), contact=True, apply=True)
+            world.step()
+        self.assertLess(np.abs(np.array([joint.q for joint in joints]) - start).max(), 1e-4)
+        self.assertLess(abs(height - pelvis.position[2]), 0.03)  # the bushes give, and the feet start above the ground
+        self.assertGreater(pelvis.rotation[2, 2], np.cos(0.03))
+        # contacts tell the force on the second link, along the normal from the first: the ground carries the weight
+        carried = np.abs(world.contacts["force"][:, 2]).sum()
+        self.assertAlmostEqual(carried / (world.mass * 9.81), 1, delta=0.1)
+
     def test_agrees_with_inverse_dynamics(self):
         world = arm()
         joints = world.joints
