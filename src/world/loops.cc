@@ -257,10 +257,11 @@ void factor(World::Impl& w, LoopStage& s) {
     fill_dense(w, s);
   else
     fill_sparse(w, s);
-  // Rows that both sides feel but that part nothing are zero but for rounding: scaled up, that would be
-  // noise.
+  // Rows that both sides feel but that part nothing, and rows that nothing feels, are zero but for rounding:
+  // scaled up, that would be noise.
+  const double most = s.x.empty() ? 0 : *std::max_element(s.x.begin(), s.x.end());
   for (int i = 0; i < s.size(); ++i)
-    if (s.matrix.at(i, i) < 1e-12 * s.x[i]) s.matrix.at(i, i) = 0;
+    if (s.matrix.at(i, i) < 1e-12 * s.x[i] || s.x[i] < 1e-24 * most) s.matrix.at(i, i) = 0;
   s.matrix.factor();
   s.is_factored = true;
 }

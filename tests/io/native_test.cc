@@ -391,7 +391,7 @@ TEST(NativeErrors, NameFileLineAndColumn) {
       {"bodies:\n - {name: a, mass: 1, rpy: [0, 0, 0], quat: [1, 0, 0, 0]}",
        "s.scene.yaml:2:4: error: an orientation is given twice"},
       {"bodies:\n - {name: a, mass: 1, quat: [0, 0, 0, 0]}",
-       "s.scene.yaml:2:28: error: the quaternion has no length"},
+       "s.scene.yaml:2:29: error: the quaternion has no length"},
       {"bodies:\n - {name: a, mass: 1, matrix: [1, 0, 0, 0, 1, 0, 0, 0, 2]}",
        "s.scene.yaml:2:31: error: the matrix is no rotation"},
       {"bodies:\n - {name: a, material: tin, shapes: {sphere: 1}}",

@@ -355,6 +355,10 @@ class Writer {
     if (joint.name != m_.link(joint.child).name) out_.put("name", joint.name);
     write_joint_frame(joint, in_parent, !same_bits(joint.X_CM, usual_frame(joint)), out_);
     write_dofs(joint);
+    write_breaking(id);
+  }
+
+  void write_breaking(JointId id) {
     const auto breakable = breakables_.find(id);
     if (breakable == breakables_.end()) return;
     out_.put("break_force", breakable->second->force);
@@ -408,6 +412,7 @@ class Writer {
       if (child.is_virtual()) {
         write_joint_frame(joint, true, true, out_);
         write_dofs(joint);
+        write_breaking(id);
       } else {
         write_joint(id, !placed_by_pose(joint));
       }
