@@ -52,6 +52,7 @@ struct Run {
   Session& session;
   std::optional<Recorder>& recorder;
   double end = kDefaultTime;  // [s] of the scene's time
+  bool has_page = false;
   RunStatistics statistics;
   double wall_seconds = 0;
   bool failed = false;
@@ -62,13 +63,16 @@ struct Run {
 
   /// A behaviour has failed. Without anybody to mend it, that is the end.
   void wait_for_behaviours(StatusLine& status) {
-    if (!session.problems().empty()) {
-      status.clear();
-      say({session.problems().begin(), session.problems().end()});
-      session.clear_problems();
-    }
+    say_problems(status);
     failed = options.headless;
     if (!failed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  void say_problems(StatusLine& status) const {
+    if (session.problems().empty()) return;
+    status.clear();
+    say({session.problems().begin(), session.problems().end()});
+    if (!has_page) session.clear_problems();  // the page tells them as well
   }
 
   void fail(const Errors& errors) {
@@ -87,11 +91,7 @@ struct Run {
       say(fmt::format("{:.6g} s: the state of '{}' became non-finite; it is frozen, the rest goes on",
                       session.time(), statistics.quarantined[i]));
     }
-    if (!session.problems().empty()) {
-      status.clear();
-      say({session.problems().begin(), session.problems().end()});
-      session.clear_problems();
-    }
+    say_problems(status);
     if (recorder && statistics.steps % options.record_every == 0) fail(recorder->record(session));
   }
 };
@@ -110,11 +110,27 @@ void run_headless(Run& run) {
   }
 }
 
+/// How it goes, on a terminal.
+void show_state(const Run& run, double simulated, double wall_seconds, StatusLine& status) {
+  if (!status.due()) return;
+  const World& world = run.session.world();
+  status.show(
+      fmt::format("{:8.2f} s  {:5.2f} x real time  {:4} contacts  residual {:.0e} m/s  energy {:.6g} J",
+                  run.session.time(), simulated / wall_seconds, world.report().contacts,
+                  world.report().residual, world.energies().total()));
+}
+
 /// In real time with the page: its clients pause, step, drag and tune.
 void run_live(Run& run, Server& server) {
   StatusLine status;
+  const auto start = Clock::now();
+  const double first = run.session.time();
   LiveSession live(run.session, server, {.wait_for_client = std::isinf(run.end)});
-  live.run([&] { return run.finished(); }, [&] { run.step(status); });
+  live.run([&] { return run.finished(); },
+           [&] {
+             run.step(status);
+             show_state(run, run.session.time() - first, seconds_since(start), status);
+           });
 }
 
 /// In real time, or as near to it as the steps allow; what is late is not made up for beyond 0.1 s.
@@ -128,13 +144,7 @@ void run_real_time(Run& run) {
     const double ahead = run.session.time() - first - seconds_since(origin);
     if (ahead < -0.1)
       origin += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(-ahead - 0.1));
-    if (status.due()) {
-      const World& world = run.session.world();
-      status.show(
-          fmt::format("{:8.2f} s  {:5.2f} x real time  {:4} contacts  residual {:.0e} m/s  energy {:.6g} J",
-                      run.session.time(), (run.session.time() - first) / seconds_since(start),
-                      world.report().contacts, world.report().residual, world.energies().total()));
-    }
+    show_state(run, run.session.time() - first, seconds_since(start), status);
     // waking up costs some 50 us: sleep in slices of a millisecond at least
     if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(ahead));
   }
@@ -215,7 +225,7 @@ int run(const RunOptions& options) {
   std::optional<Server> page;
   if (!options.headless) page = open_page(options.page, page_failed);
   if (page_failed) return kBadUsage;
-  Run run{options, *session, recorder, end_time(options, *session)};
+  Run run{options, *session, recorder, end_time(options, *session), page.has_value()};
   catch_interrupts();
   run.statistics.begin(*session);
   if (recorder) run.fail(recorder->record(*session));

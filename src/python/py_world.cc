@@ -31,7 +31,7 @@ py::object array_of(Mirror& mirror) {
 }
 
 bool same(std::span<const double> a, const double* b) {
-  return std::memcmp(a.data(), b, a.size() * sizeof(double)) == 0;
+  return a.empty() || std::memcmp(a.data(), b, a.size() * sizeof(double)) == 0;
 }
 
 void fit(Mirror& mirror, std::size_t size) {

@@ -78,12 +78,7 @@ void LiveSession::Impl::perform(ClientId id, const std::string& text) {
   } catch (const std::exception& e) {  // not JSON, or not what was expected there
     errors = {refused(fmt::format("message not understood: {}", e.what()))};
   }
-  for (const Diagnostic& d : errors)
-    server.send_text(id, dump({{"type", "problem"},
-                               {"id", number},
-                               {"where", d.where},
-                               {"what", d.what},
-                               {"remedy", d.remedy}}));
+  for (const Diagnostic& d : errors) server.send_text(id, dump(problem_json(d, number)));
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& message) {
@@ -97,8 +92,9 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
     return {};
   }
   if (type == "step") {
+    const int count = whole(message, "count", 1, 1, 1000);  // a message that is refused changes nothing
     paused = true;
-    single_steps = std::min(kMostSteps, single_steps + whole(message, "count", 1, 1, 1000));
+    single_steps = std::min(kMostSteps, single_steps + count);
     return {};
   }
   if (type == "speed") {

@@ -79,7 +79,7 @@ Json LiveSession::Impl::compare_json() const {
   const StepReport& report = b.report();
   return {{"settings", settings_json(other->session)},
           {"time", other->session.time()},
-          {"hash", fmt::format("{:016x}", other->session.hash())},
+          {"hash", paused ? Json(fmt::format("{:016x}", other->session.hash())) : Json(nullptr)},
           {"distance", finite(most)},
           {"link", where ? a.scene().mechanism.link(where).name : ""},
           {"residual", finite(report.residual)},

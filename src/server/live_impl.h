@@ -51,6 +51,9 @@ struct LiveSession::Impl {
   void describe_scene();
   void send_frames();
   void send_status();
+  /// What the step could not do: to all clients. A behaviour that has failed is in each status until it is
+  /// mended.
+  void tell_problems();
   void broadcast(const Json& message);
   void send_scene(ClientId id);
   /// The clock goes on from here.
@@ -112,6 +115,7 @@ struct LiveSession::Impl {
   Clock::time_point last_frame{}, last_status{}, last_ui{};
   double rate_time = 0, real_time_factor = 0;  // at the last status: the scene's time
   StepTimes times;                             // smoothed
+  std::string halted_by;                       // what a behaviour failed with; empty: none has
   long long steps = 0, dropped = 0;
 };
 
@@ -125,6 +129,7 @@ int whole(const Json& message, const char* key, int otherwise, int least, int mo
 Vec3 vector(const Json& message, const char* key);
 Value value_of(const Json& json);
 Diagnostic refused(std::string what, std::string remedy = "");
+Json problem_json(const Diagnostic& d, Json id);
 void smooth(double& mean, double value);
 
 }  // namespace server_detail

@@ -85,10 +85,13 @@ double LiveSession::Impl::due() const { return clock_time + speed * seconds(Cloc
 /// The steps that are due, for a slice of wall time at most.
 void LiveSession::Impl::advance(const std::function<void()>& step) {
   const auto start = Clock::now();
-  for (; single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds; --single_steps) one_step(step);
+  while (single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds) --single_steps, one_step(step);
   if (paused || waiting) return;
   const double dt = session.world().settings().dt;
-  while (session.time() + 0.5 * dt <= due() && seconds(Clock::now() - start) <= kSliceSeconds) one_step(step);
+  while (session.time() + 0.5 * dt <= due() && seconds(Clock::now() - start) <= kSliceSeconds) {
+    one_step(step);
+    if (session.halted()) break;
+  }
   forgive_lateness();
 }
 
@@ -105,6 +108,11 @@ void LiveSession::Impl::one_step(const std::function<void()>& step) {
 }
 
 void LiveSession::Impl::after_step() {
+  tell_problems();
+  if (session.halted()) {  // nothing moves, and waiting is not being late
+    single_steps = 0;
+    return restart_clock();
+  }
   ++steps;
   changed = true;
   timeline.keep(session);
@@ -152,6 +160,27 @@ void LiveSession::stepped() {
   s.single_steps = std::max(0, s.single_steps - 1);
   s.seen_time = s.session.time();
   s.forgive_lateness();
+}
+
+// ---- problems
+
+Json server_detail::problem_json(const Diagnostic& d, Json id) {
+  return {
+      {"type", "problem"}, {"id", std::move(id)}, {"where", d.where}, {"what", d.what}, {"remedy", d.remedy}};
+}
+
+void LiveSession::Impl::tell_problems() {
+  const bool halted = session.halted();
+  if (halted_by.empty() == halted) last_status = {};  // all see it at once
+  if (!halted || !session.problems().empty()) halted_by.clear();
+  for (const Diagnostic& d : session.problems()) {
+    if (halted)
+      halted_by += (halted_by.empty() ? "" : "\n") + d.what;
+    else
+      broadcast(problem_json(d, nullptr));
+  }
+  if (halted && halted_by.empty()) halted_by = "a behaviour has failed";
+  session.clear_problems();
 }
 
 // ---- clients
@@ -238,10 +267,11 @@ void LiveSession::Impl::send_status() {
                        {"time", session.time()},
                        {"steps", steps},
                        {"paused", paused},
+                       {"halted", halted_by.empty() ? Json(nullptr) : Json(halted_by)},
                        {"speed", speed},
                        {"realTimeFactor", finite(real_time_factor)},
                        {"memory", {timeline.first(), timeline.last()}},
-                       {"hash", fmt::format("{:016x}", session.hash())},
+                       {"hash", paused ? Json(fmt::format("{:016x}", session.hash())) : Json(nullptr)},
                        {"contacts", report.contacts},
                        {"islands", report.islands},
                        {"rows", report.rows},

@@ -33,6 +33,17 @@ class Writer {
   std::vector<std::byte>& out_;
 };
 
+/// How many bytes a Writer would write: copying a vector that grows costs more than counting first.
+class Sizer {
+ public:
+  static constexpr bool kReads = false;
+  void raw(void*, std::size_t size) { size_ += size; }
+  std::size_t value() const { return size_; }
+
+ private:
+  std::size_t size_ = 4 * sizeof(std::uint64_t);  // what stands around the state
+};
+
 class Hasher {
  public:
   static constexpr bool kReads = false;
@@ -279,6 +290,9 @@ Diagnostic refuse(std::string what, std::string remedy) {
 
 Snapshot World::snapshot() const {
   Snapshot out{impl_->scene_hash, {}};
+  Sizer sizer;
+  visit(sizer, static_cast<Persistent&>(*impl_));
+  out.bytes.reserve(sizer.value());
   Writer writer(out.bytes);
   std::uint64_t magic = kMagic, scene = impl_->scene_hash;
   std::uint32_t version = kVersion;

@@ -15,7 +15,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Written, and not yet seen to pass: enable with the next build.
 class Page : public Program {
  protected:
   void SetUp() override {
@@ -33,7 +32,7 @@ class Page : public Program {
 };
 
 // -m: jobs of a shell that is not at a terminal ignore Ctrl-C without it.
-TEST_F(Page, DISABLED_CtrlCEndsItCleanlyWithTheSummary) {
+TEST_F(Page, CtrlCEndsItCleanlyWithTheSummary) {
   write("go.sh",
         "'" KARAKURI_PROGRAM
         "' run ball.scene.yaml --no-browser --time 1000 --port 0 \"$@\" >out.txt 2>err.txt & pid=$!\n"
@@ -48,7 +47,7 @@ TEST_F(Page, DISABLED_CtrlCEndsItCleanlyWithTheSummary) {
   EXPECT_THAT(read_all(folder_ / "out.txt"), HasSubstr("interrupted"));
 }
 
-TEST_F(Page, DISABLED_TheNextFreePortIsTakenAndSaid) {
+TEST_F(Page, TheNextFreePortIsTakenAndSaid) {
   const int taken = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -65,7 +64,7 @@ TEST_F(Page, DISABLED_TheNextFreePortIsTakenAndSaid) {
   EXPECT_THAT(done.err, Not(HasSubstr(":" + port + "/")));
 }
 
-TEST_F(Page, DISABLED_OtherMachinesAreWarnedAboutAndAskedForTheToken) {
+TEST_F(Page, OtherMachinesAreWarnedAboutAndAskedForTheToken) {
   const Outcome done = run("run ball.scene.yaml --no-browser --time 0.01 --port 0 --listen 0.0.0.0");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("warning: other machines can reach this page"));
@@ -78,13 +77,13 @@ TEST_F(Page, DISABLED_OtherMachinesAreWarnedAboutAndAskedForTheToken) {
   EXPECT_THAT(weak.err, HasSubstr("16 letters and digits"));
 }
 
-TEST_F(Page, DISABLED_HeadlessKnowsNothingOfIt) {
+TEST_F(Page, HeadlessKnowsNothingOfIt) {
   const Outcome done = run("run ball.scene.yaml --headless --time 0.1");
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.err, "");
 }
 
-TEST_F(Page, DISABLED_WithoutItsFilesTheRunGoesOnAndSaysWhatIsMissing) {
+TEST_F(Page, WithoutItsFilesTheRunGoesOnAndSaysWhatIsMissing) {
   setenv("KARAKURI_PAGE", (folder_ / "nothing").c_str(), 1);
   const Outcome done = run("run ball.scene.yaml --time 0.05");
   EXPECT_EQ(done.code, 0);
@@ -94,7 +93,7 @@ TEST_F(Page, DISABLED_WithoutItsFilesTheRunGoesOnAndSaysWhatIsMissing) {
   EXPECT_THAT(drawn.err, HasSubstr("npm"));
 }
 
-TEST_F(Page, DISABLED_RenderTellsWhatIsWrong) {
+TEST_F(Page, RenderTellsWhatIsWrong) {
   EXPECT_THAT(run("render ball.scene.yaml").err, HasSubstr("--out"));
   const Outcome size = run("render ball.scene.yaml --out frames --size big");
   EXPECT_EQ(size.code, 2);

@@ -1,5 +1,6 @@
 // Explicit solref and solimp: things at rest are as deep as in MuJoCo (src/io/mjcf/softness.cc has the law).
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #ifdef KARAKURI_HAVE_MUJOCO
 
@@ -28,7 +29,7 @@ struct Depths {
 };
 
 Depths sink(const std::string& text) {
-  const fs::path file = fs::path(testing::TempDir()) / "softness.xml";
+  const fs::path file = fs::path(testing::TempDir()) / ("softness" + std::to_string(getpid()) + ".xml");
   std::ofstream(file) << text;
   std::string reason;
   const auto peer = MujocoScene::load(file.string(), reason);

@@ -233,4 +233,47 @@ Andrews andrews() {
   return out;
 }
 
+Governor flyball_governor(bool stiff) {
+  using G = Governor;
+  const auto box = [](double mass, const Vec3& size, const Vec3& com, const Mat3& R = Mat3::Identity()) {
+    return Inertia{mass, com, R * Inertia::solid_box(mass, size).about_com * R.transpose()};
+  };
+  Linkage m;
+  const Vec3 foot(0, 0, 0), collar(0, 0, G::kHeight), up = Vec3::UnitZ();
+  const Vec3 bar(G::kWidth, G::kWidth, G::kLength);
+  const LinkId shaft =
+      m.hang("shaft", m.world(), JointKind::kRevolute, foot, up, box(G::kRod, bar, 0.5 * G::kLength * up));
+  const LinkId slider = m.hang("slider", shaft, JointKind::kPrismatic, collar, up,
+                               box(G::kSliderMass, Vec3::Constant(G::kSlider), collar));
+  for (int side = -1; side <= 1; side += 2) {
+    const Vec3 along(side * std::cos(std::numbers::pi / 6), 0, -0.5), out(side * G::kHinge, 0, 0);
+    const Vec3 head = G::kLength * up + out, middle = head + 0.5 * G::kLength * along, eye = collar + out;
+    const Inertia rod = box(G::kRod, bar, middle, frame_with_z(along));
+    const Inertia ball{G::kBall, head + G::kLength * along, Mat3::Zero()};
+    const LinkId arm = m.hang(fmt::format("rod{}", side), shaft, JointKind::kRevolute, head, kY, rod + ball);
+    if (!stiff) {
+      Joint& joint = m.scene.mechanism.joint(
+          m.join(fmt::format("coupler{}", side), slider, arm, JointKind::kDistance, eye, kY));
+      joint.X_CM.p = middle - m.origin(arm);
+      joint.distance = G::kCoupler;
+      continue;
+    }
+    const Vec3 half = 0.5 * (eye + middle);
+    const LinkId lower = m.hang(fmt::format("lower{}", side), slider, JointKind::kRevolute, eye, kY,
+                                test::rod(eye, half, 1e-5, 0.01));
+    const LinkId upper = m.hang(fmt::format("upper{}", side), lower, JointKind::kPrismatic, half,
+                                (middle - eye).normalized(), test::rod(half, middle, 1e-5, 0.01));
+    DofProperties& spring = m.scene.mechanism.joint(m.joint_of(upper)).dofs[0];
+    spring.stiffness = G::kStiffness;
+    spring.damping = G::kDamping;
+    m.join(fmt::format("coupler{}", side), upper, arm, JointKind::kRevolute, middle, kY);
+  }
+  Governor out;
+  out.shaft = m.joint_of(shaft);
+  out.slider = m.joint_of(slider);
+  m.scene.initial.push_back({out.shaft, {}, {2 * std::numbers::pi}});
+  out.scene = std::move(m.scene);
+  return out;
+}
+
 }  // namespace karakuri::test

@@ -65,5 +65,20 @@ struct Andrews {
   double stiffness = 4530, length = 0.07785, drive = 0.033;  // [N/m, m, N m]
 };
 Andrews andrews();
+/// The stiff flyball governor (IFToMM A05): a shaft that turns freely about z, two rods of 1 m with 5 kg at
+/// their ends hinged on its head, 30 degrees below the horizon, and a slider of 3 kg on the shaft, joined
+/// with the middle of each rod: by a coupler that is a spring and damper of no mass to speak of, or by a
+/// rigid one, which is a distance. Turns at 2 pi rad/s.
+struct Governor {
+  static constexpr double kLength = 1, kWidth = 0.01, kSlider = 0.1, kDensity = 3000;  // [m, kg/m^3]
+  static constexpr double kBall = 5, kHinge = 0.05;          // [kg, m from the axis of the shaft]
+  static constexpr double kCoupler = 0.5, kHeight = 0.5;     // [m]: at rest; of the slider at the start
+  static constexpr double kStiffness = 8e5, kDamping = 4e4;  // [N/m, N s/m]
+  static constexpr double kRod = kDensity * kLength * kWidth * kWidth;
+  static constexpr double kSliderMass = kDensity * kSlider * kSlider * kSlider;
+  Scene scene;
+  JointId shaft, slider;
+};
+Governor flyball_governor(bool stiff);
 
 }  // namespace karakuri::test

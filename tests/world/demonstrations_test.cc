@@ -3,27 +3,14 @@
 
 #include <cmath>
 
-#include "karakuri/dynamics/kinematics.h"
-#include "karakuri/dynamics/loop_rows.h"
 #include "support/figures.h"
+#include "support/loop_watch.h"
 #include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
 using test::make_world;
-
-double loop_error(const World& world) {
-  Workspace ws(world.model());
-  update_poses(world.model(), world.state(), ws);
-  double most = 0;
-  for (std::size_t i = 0; i < world.model().loops.size(); ++i) {
-    if (!world.state().loop_closed[i]) continue;
-    const LoopRows rows = loop_rows(world.model().loops[i], ws);
-    for (int k = 0; k < rows.count; ++k) most = std::max(most, std::abs(rows.error[k]));
-  }
-  return most;
-}
 
 WorldSettings awake() {
   WorldSettings settings;
@@ -33,12 +20,10 @@ WorldSettings awake() {
 
 /// Steps, and returns the largest error of the loops on the way.
 double follow(World& world, double seconds) {
-  double most = 0;
-  for (const double end = world.time() + seconds - 1e-9; world.time() < end;) {
-    world.step();
-    most = std::max(most, loop_error(world));
-  }
-  return most;
+  test::LoopWatch watch;
+  watch.until(world, world.time() + seconds);
+  EXPECT_TRUE(watch.finite);
+  return watch.error;
 }
 
 TEST(Demonstration, TheRightHandLetsGoOfTheHighBar) {

@@ -3,33 +3,20 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <numbers>
 
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
-#include "karakuri/dynamics/loop_rows.h"
 #include "support/figures.h"
+#include "support/loop_watch.h"
 #include "support/no_alloc.h"
 #include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
+using test::loop_error;
 using test::make_world;
-
-/// The largest error of any closed loop [m or rad].
-double loop_error(const World& world) {
-  Workspace ws(world.model());
-  update_poses(world.model(), world.state(), ws);
-  double most = 0;
-  for (std::size_t i = 0; i < world.model().loops.size(); ++i) {
-    if (!world.state().loop_closed[i]) continue;
-    const LoopRows rows = loop_rows(world.model().loops[i], ws);
-    for (int k = 0; k < rows.count; ++k) most = std::max(most, std::abs(rows.error[k]));
-  }
-  return most;
-}
 
 struct Course {
   double error = 0;          // largest of the loops
@@ -130,18 +117,12 @@ TEST(Loops, StrandbeestWalksWithoutDrift) {
   test::Walker walker = test::strandbeest();
   World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit), kG(-9.81));
   ASSERT_TRUE(world.set_drive(walker.crank, {.damping = 200, .v_target = 2, .limit = 400}));
-  const bool whole = std::getenv("KARAKURI_LONG") != nullptr;  // 60 s
-  const int steps = whole ? 60000 : 2000;
-  double error = 0;
-  for (int i = 0; i < steps; ++i) {
-    world.step();
-    if (i % (whole ? 1 : 5) == 0) error = std::max(error, loop_error(world));
-    ASSERT_TRUE(world.pose(walker.body).p.allFinite());
-  }
+  test::LoopWatch watch;
+  watch.until(world, test::long_or(2));
+  watch.print("Strandbeest");
   const Vec3 p = world.pose(walker.body).p;
-  std::printf("Strandbeest: %.1f s, at %.3f %.3f %.3f, loop %.2e, %d rows\n", world.time(), p.x(), p.y(),
-              p.z(), error, world.report().rows);
-  EXPECT_LT(error, 1e-9);
+  EXPECT_TRUE(watch.finite);
+  EXPECT_LT(watch.error, 1e-9);
   EXPECT_GT(std::abs(p.x()), 0.2 * world.time()) << "it has walked";
   EXPECT_GT(p.z(), 0.8) << "and is on its feet";
 }
@@ -157,15 +138,16 @@ TEST(Loops, DeltaRobotUnderPd) {
       w.set_drive(arm[k], {.stiffness = 400, .damping = 20, .q_target = target});
     }
   });
-  double error = 0;
   const LinkId tool = world.scene().mechanism.find_link("tool");
   double tilt = 0;
-  for (int i = 0; i < 10000; ++i) {
+  test::LoopWatch watch;
+  watch.until(world, test::long_or(10), [&] {
     world.step();
-    error = std::max(error, loop_error(world));
     tilt = std::max(tilt, (world.pose(tool).R - Mat3::Identity()).norm());
-  }
-  EXPECT_LT(error, 1e-9);
+  });
+  watch.print("delta robot under PD");
+  EXPECT_TRUE(watch.finite);
+  EXPECT_LT(watch.error, 1e-9);
   EXPECT_LT(tilt, 1e-8) << "its plate stays level: the arms are parallelograms";
 }
 

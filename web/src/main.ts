@@ -80,6 +80,12 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   subscribe();
 }
 
+function showHalted(why: string | null): void {
+  const box = byId('halted');
+  if (why !== null) box.querySelector('pre')!.textContent = why;
+  box.hidden = why === null;
+}
+
 function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
   switch (message.type) {
     case 'scene':
@@ -96,6 +102,7 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
     case 'status':
       status = message;
       transport.show(message);
+      showHalted(message.halted);
       view?.panel.showStatus(message);
       view?.compare.showStatus(message);
       break;

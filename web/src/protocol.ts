@@ -90,10 +90,12 @@ export interface Status {
   time: number;
   steps: number;
   paused: boolean;
+  /** What a behaviour failed with; the simulation stands until it is mended. */
+  halted: string | null;
   speed: number;
   realTimeFactor: number | null;
   memory: [number, number];
-  hash: string;
+  hash: string | null; // of the state; only while paused, because it takes as long as many frames
   contacts: number;
   islands: number;
   rows: number;
@@ -109,7 +111,7 @@ export interface Status {
 export interface OtherStatus {
   settings: Settings;
   time: number;
-  hash: string;
+  hash: string | null;
   distance: number | null; // of the link that is farthest from where it is in the first world [m]
   link: string;
   residual: number | null;

@@ -106,7 +106,7 @@ export class Transport {
       this.play.replaceChildren(icon(status.paused ? 'play' : 'pause'));
       this.play.title = status.paused ? 'Play (space)' : 'Pause (space)';
     }
-    this.factor.textContent = status.paused ? 'paused' : `${(status.realTimeFactor ?? 0).toFixed(2)} × real time`;
+    this.factor.textContent = status.halted !== null ? 'a behaviour has failed' : status.paused ? 'paused' : `${(status.realTimeFactor ?? 0).toFixed(2)} × real time`;
     this.speedText.textContent = `${Number(status.speed.toPrecision(2))} ×`;
     if (!this.tuning) this.speed.value = String(Math.log10(status.speed));
     if (this.scrubbing) return;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { eventually, launch, open, scene, start, status, until } from './program.mjs';
+import { eventually, launch, open, scene, send, start, status, until } from './program.mjs';
 
 const SLOPE = scene('slope', `
 name: slope
@@ -65,4 +65,30 @@ test('a box is dropped where the pointer is, and the whole is saved as a scene',
   const text = readFileSync(await saved.path(), 'utf8');
   assert.match(text, /box 1/);
   assert.match(text, /ball 2/);
+});
+
+test('what was saved starts where it was', async (t) => {
+  const page = await opened(t);
+  await page.mouse.move(300, 250);
+  await page.keyboard.press('u');
+  await eventually(page, () => window.karakuri.scene.links.length === 3);
+  await send(page, { type: 'pause' });
+  await until(page, (s) => s.paused && s.hash !== null);
+  await eventually(page, () => window.karakuri.frame?.time === window.karakuri.status.time);
+  const poses = await page.evaluate(() => [...window.karakuri.frame.poses]);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
+  const again = await start(scene('again', readFileSync(await saved.path(), 'utf8')));
+  const other = await open(browser, again.url);
+  t.after(async () => {
+    await other.close();
+    await again.stop();
+  });
+  await send(other, { type: 'pause' });
+  await send(other, { type: 'reset' });
+  await until(other, (s) => s.paused && s.time === 0);
+  await eventually(other, () => window.karakuri.frame.time === 0);
+  const found = await other.evaluate(() => [...window.karakuri.frame.poses]);
+  assert.equal(found.length, poses.length);
+  // both are float32 of the same doubles but for quaternions, which are normalized anew
+  found.forEach((x, i) => assert.ok(Math.abs(x - poses[i]) < 1e-6, `${i}: ${x} is not ${poses[i]}`));
 });

@@ -45,7 +45,7 @@ export async function open(browser, url, { width = 1000, height = 600, quality =
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(String(error)));
   page.on('console', (line) => line.type() === 'error' && page.problems.push(line.text()));
-  await page.goto(`${url}&quality=${quality}`);
+  await page.goto(`${url}&quality=${quality}`, { timeout: 120000, waitUntil: 'domcontentloaded' });
   await eventually(page, () => window.karakuri?.ready === true);
   return page;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The browser tests, against PROGRAM. Exit code 77: skipped, with the reason.
-# Usage: run.sh PROJECT PROGRAM [TEST...]   (tests/page.test.mjs; compare and render are asked for by name)
+# Usage: run.sh PROJECT PROGRAM [TEST...]   (all tests/*.test.mjs)
 set -euo pipefail
 root=$1
 source "$root/tools/common.sh"
@@ -12,5 +12,5 @@ build_page
 [[ -f $root/build/page/index.html && -d $root/web/node_modules/playwright-core ]] || skip "the page could not be built"
 cd "$root/web"
 tests=("${@:3}")
-((${#tests[@]})) || tests=(tests/page.test.mjs)
+((${#tests[@]})) || tests=(tests/*.test.mjs)
 KARAKURI_PROGRAM=$2 exec node --test --test-concurrency=1 "${tests[@]}"

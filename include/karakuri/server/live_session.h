@@ -24,7 +24,8 @@ class LiveSession {
   ~LiveSession();
 
   /// Runs until `stop` says so, calling `step` for each step that is due; it must step the session. Between
-  /// steps commands of clients are carried out and frames go out.
+  /// steps commands of clients are carried out and frames go out. What the session could not do in a step is
+  /// told to the clients and then cleared.
   void run(const std::function<bool()>& stop, const std::function<void()>& step);
 
   // ---- instead of run(), for a session that somebody else steps; by one thread at a time
