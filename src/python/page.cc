@@ -70,8 +70,6 @@ void PyWorld::end_page() {
 
 /// In the thread that steps, without Python's lock.
 void PyWorld::wait_for_page(Unlocked& unlocked) {
-  constexpr auto kPatience = milliseconds(50);  // until Ctrl-C is looked for
-  Clock::time_point looked = Clock::now();
   while (page_) {
     if (closing_) return end_page();
     page_->live.serve();
@@ -83,12 +81,26 @@ void PyWorld::wait_for_page(Unlocked& unlocked) {
       if (!page_) return;
     }
     if (page_->live.may_step(page_->real_time)) return;
-    std::this_thread::sleep_for(milliseconds(1));
-    if (Clock::now() - looked < kPatience) continue;
-    looked = Clock::now();
+    lend(unlocked);
+  }
+}
+
+/// Between two steps, to the other threads: what the page holds may be held for hours.
+void PyWorld::lend(Unlocked& unlocked) {
+  {
     const Unlocked::Locked locked(unlocked);
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    pull();
   }
+  const int depth = depth_;
+  user_.store({}, std::memory_order_relaxed);
+  mutex_.unlock();
+  std::this_thread::sleep_for(milliseconds(1));
+  mutex_.lock();
+  user_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  depth_ = depth;
+  const Unlocked::Locked locked(unlocked);
+  push();
 }
 
 struct PyWorld::Numbers {

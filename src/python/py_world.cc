@@ -233,11 +233,14 @@ void PyWorld::step(int count) {
   if (!own_)
     raise_runtime(
         "this world is stepped by the program that runs it: do what is to be done in each step, and return");
-  if (stepping_)
+  if (stepper_ == std::this_thread::get_id())
     raise_runtime(
         "step() was called from a callback of the same world: callbacks read and act, the step follows them");
+  if (stepper_ != std::thread::id())
+    raise_runtime(
+        "another thread is in step(), and the page holds it: press play, or step in one thread only");
   events.clear();
-  stepping_ = true;
+  stepper_ = std::this_thread::get_id();
   std::exception_ptr problem;
   {
     Unlocked unlocked;
@@ -247,7 +250,7 @@ void PyWorld::step(int count) {
       problem = std::current_exception();
     }
   }
-  stepping_ = false;
+  stepper_ = {};
   pull();
   if (problem) std::rethrow_exception(problem);
 }

@@ -119,6 +119,7 @@ class PyWorld {
   void leave();
   void run(Session& s, int count, Unlocked& unlocked);
   void wait_for_page(Unlocked& unlocked);
+  void lend(Unlocked& unlocked);
   void end_page();
   struct Numbers;
   Numbers numbers() const;
@@ -135,7 +136,7 @@ class PyWorld {
   std::mutex mutex_;
   std::atomic<std::thread::id> user_{};  // who holds it
   int depth_ = 0;
-  bool stepping_ = false;
+  std::thread::id stepper_;  // who is in step()
   Mirror q_, v_, tau_, u_, poses_;
   std::vector<double> tau_pushed_;
 

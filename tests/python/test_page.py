@@ -92,6 +92,10 @@ class Shown(unittest.TestCase):
                 client.send(type="step", count=3)
                 self.assertAlmostEqual(client.frame_time(lambda t: t > 2.5 * world.dt), 3 * world.dt)
                 self.assertTrue(thread.is_alive())
+                world.q[0] = 0.25  # others use what is held, but two do not step
+                self.assertEqual(world.joint("hinge").q[0], 0.25)
+                with self.assertRaisesRegex(RuntimeError, "another thread .* press play"):
+                    world.step()
                 client.send(type="play")
                 thread.join(20)
                 self.assertFalse(thread.is_alive())

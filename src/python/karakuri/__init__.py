@@ -7,6 +7,14 @@
 
 SI units, radians, z up; quaternions are w, x, y, z. docs/python.md tells the rest.
 """
+try:
+    import numpy as _numpy  # noqa: F401  the module below cannot say what it misses
+except ImportError as missing:
+    raise ImportError(
+        "karakuri needs NumPy, which this Python lacks: use Debian's /usr/bin/python3 with the package "
+        "python3-numpy, or install it (pip install numpy)"
+    ) from missing
+
 from . import _page
 from ._errors import BehaviourError, SceneError, UnknownName
 from ._karakuri import (
@@ -59,4 +67,4 @@ __all__ = [
 ]
 
 World.load = staticmethod(load)  # type: ignore[assignment]
-World.show = _page.show  # type: ignore[method-assign]
+World.show = _page.show  # type: ignore
