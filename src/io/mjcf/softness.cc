@@ -178,6 +178,7 @@ MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e, const char
                              "give a time and a damping ratio, or minus stiffness and minus damping");
     softness.reference = MjcfSoftness{}.reference;
   }
+  if (c.build.options.rigid) return {};
   if (!softness.is_rigid()) {
     c.xml.report.remark(fmt::format("soft {}", what), c.where(e),
                         fmt::format("solref{0} and solimp{0} of {1} that are not at their defaults become "

@@ -19,9 +19,8 @@ constexpr std::array<std::string_view, 20> kLarge = {
     "material",     "gripper",          "actor",     "population", "road",
     "state",        "surface",          "heightmap", "polyline",   "image"};
 /// Parts of sensors, which it reads where the sensor's type asks for them, written or not.
-constexpr std::array<std::string_view, 9> kOfSensors = {"force_torque", "gps",       "navsat",
-                                                        "imu",          "altimeter", "magnetometer",
-                                                        "air_pressure", "air_speed", "transceiver"};
+constexpr std::array<std::string_view, 8> kOfSensors = {
+    "force_torque", "gps", "navsat", "imu", "altimeter", "magnetometer", "air_pressure", "air_speed"};
 
 using Words = std::set<std::string, std::less<>>;
 
