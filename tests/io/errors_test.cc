@@ -175,7 +175,7 @@ TEST(Loading, TheFormatIsFoundByTheRoot) {
   EXPECT_THAT(to_string(load_scene("nothing.urdf").errors()),
               HasSubstr("nothing.urdf:1: error: there is no such file"));
   EXPECT_THAT(to_string(load_scene("/etc/passwd").errors()),
-              HasSubstr("/etc/passwd:1: error: files that end in '' are not read"));
+              HasSubstr("/etc/passwd:1: error: files whose names have no ending are not read"));
 }
 
 TEST(Loading, StrictMakesWarningsErrorsAndNotesRemain) {
