@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 class Writer {
  public:
@@ -142,7 +142,9 @@ void visit(Ar& ar, Attachment& a) {
   for (Transform* X : {&j.X_PF, &j.X_CM}) visit(ar, *X);
   for (Vec3* v : {&j.axis, &j.second_axis}) visit(ar, *v);
   visit(ar, j.pitch);
-  visit(ar, j.distance);
+  for (double* x : {&j.distance, &j.range.low, &j.range.high, &j.closing_stiffness, &j.closing_damping,
+                    &j.closing_turn_stiffness, &j.closing_turn_damping})
+    visit(ar, *x);
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::CutJoint& c) {
@@ -373,7 +375,8 @@ void World::Impl::replace(const Persistent& read) {
   static_cast<Persistent&>(*this) = read;
   for (const Attachment& a : attached) {
     add_attached_loop(a);
-    set_pair_joined(model.loops.back().body_f, model.loops.back().body_m, true);
+    const Loop& loop = model.loops.back();
+    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
   }
   after_restore();
 }
