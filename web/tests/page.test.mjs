@@ -191,6 +191,43 @@ test('a click on a value plots it, with shift beside another, any signal by name
   assert.ok(lines.length > 10 && lines.at(-1).split(',').every((x) => Number.isFinite(Number(x))));
 });
 
+// Ticks that are nearer to each other than doubles are would be counted for ever.
+test('plots of values that hardly change do not stop the page, and their ticks can be told apart', { timeout: 60000 }, async () => {
+  const found = await page.evaluate(async () => {
+    const root = document.createElement('div');
+    document.body.append(root);
+    const signals = {
+      constant: () => 0.3,
+      rounding: (i) => 1 + (i % 2) * 2.3e-16,
+      noise: (i) => 1e-17 * (i % 3 - 1),
+      small: (i) => 0.3 + 2e-6 * i,
+      tiny: (i) => 1e-300 * i,
+      far: (i) => 9.81e12 + 0.002 * i,
+      huge: (i) => 1e300 * (1 - (i % 2)),
+      widest: (i) => (i % 2 ? 1 : -1) * Number.MAX_VALUE,
+      nothing: () => NaN,
+    };
+    const charts = [];
+    for (const name of Object.keys(signals)) {
+      const plots = new window.karakuri.plots.constructor(root, () => {});
+      plots.open('', [name]);
+      for (let i = 0; i < 8; ++i) {
+        plots.record(1000 + 1e-9 * i, signals[name].bind(null, i));
+        if (i === 0 || i > 5) await new Promise((resolve) => setTimeout(resolve, 80)); // drawn every 66 ms
+      }
+      charts.push({ name, points: plots.points, ticks: plots.ticks[0] });
+    }
+    root.remove();
+    return charts;
+  });
+  for (const { name, points, ticks } of found) {
+    assert.deepEqual(points, [8], name);
+    for (const axis of ticks) assert.equal(new Set(axis).size, axis.length, `${name}: ${axis}`);
+    // uPlot draws no ticks above 1e15
+    if (!['nothing', 'huge', 'widest'].includes(name)) assert.ok(ticks[1].length >= 2 && ticks[1].length < 10, `${name}: ${ticks[1]}`);
+  }
+});
+
 test('pictures and help', async () => {
   await page.keyboard.press('?');
   await has(page, '#help .card');

@@ -34,9 +34,10 @@ function stop(child) {
   });
 }
 
+/** Only WebGL goes through the software that stands in for a graphics card: what is drawn by it keeps all else waiting. */
 export const launch = () => chromium.launch({
   executablePath: browserPath,
-  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
+  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-accelerated-2d-canvas', '--disable-gpu-rasterization'],
 });
 
 /** At the lowest quality: what is drawn in software takes its time from all else. */
