@@ -76,3 +76,20 @@ export function scene(name, text) {
   writeFileSync(file, text);
   return file;
 }
+
+// ---- what a hand does, without waiting for pictures, which are slow in software
+
+export const click = (tab, selector, text = '', init = {}) => tab.evaluate(([where, what, how]) =>
+  [...document.querySelectorAll(where)].find((e) => e.textContent.includes(what)).dispatchEvent(new MouseEvent('click', { bubbles: true, ...how })), [selector, text, init]);
+/** As the keyboard would. */
+export const type = (tab, selector, text) => tab.evaluate(([where, what]) => {
+  const input = document.querySelector(where);
+  input.focus();
+  input.value = what;
+  for (const event of ['input', 'change']) input.dispatchEvent(new Event(event));
+  input.blur();
+}, [selector, text]);
+export const fill = (tab, property, text) => type(tab, `input[data-property="${property}"]`, text);
+export const has = (tab, selector, text = '') => eventually(tab, ([where, what]) =>
+  [...document.querySelectorAll(where)].some((e) => e.checkVisibility() && e.textContent.includes(what)), [selector, text]);
+export const hasNot = (tab, selector) => eventually(tab, (where) => ![...document.querySelectorAll(where)].some((e) => e.checkVisibility()), selector);
