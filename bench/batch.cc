@@ -100,11 +100,7 @@ int main(int argc, char** argv) {
   if (const auto code = parse_options(app, argc, argv)) return *code;
   const Report report = measure(options);
   print(report);
-  if (!options.json.empty() && !write_json(report, options.json)) {
-    fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", options.json);
-    return 1;
-  }
-  return 0;
+  return write_json(report, options.json) ? 0 : 2;
 }
 
 }  // namespace

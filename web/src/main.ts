@@ -75,7 +75,7 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   view = new View(stage, message, geometry, { send, subscribe, plot, keepCamera: again });
   shown = message.name;
   if (settings) view.panel.showSettings(settings);
-  if (first) for (const { title, signals } of message.plots.slice(0, innerHeight < 700 ? 1 : 2)) plots.open(title, signals);
+  if (first) plots.offer(message.plots, innerHeight < 700 ? 1 : 2);
   else if (!again) plots.clear();
   subscribe();
 }
@@ -112,6 +112,11 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       break;
     case 'restarted':
       plots.clear();
+      break;
+    case 'ui':
+      view?.panel.setUi(message.ui);
+      plots.offer(message.plots);
+      subscribe();
       break;
   }
 }

@@ -138,6 +138,7 @@ class Plot {
 
 export class Plots {
   private readonly all: Plot[] = [];
+  private readonly offered = new Set<string>();
   private taking: Plot | null = null;
   private drawn = 0;
 
@@ -177,6 +178,19 @@ export class Plots {
     this.root.append(plot.root);
     plot.root.scrollIntoView({ block: 'nearest' });
     this.changed();
+  }
+
+  /** Opens those that were not offered before, at most so many; one of the same title is replaced. */
+  offer(plots: PlotInfo[], most = Infinity): void {
+    for (const { title, signals } of plots) {
+      const key = JSON.stringify([title, signals]);
+      if (this.offered.has(key)) continue;
+      this.offered.add(key);
+      if (most-- <= 0) continue;
+      const old = this.all.find((plot) => plot.title === title);
+      if (old) this.close(old);
+      this.open(title, signals);
+    }
   }
 
   private take(plot: Plot | null): void {

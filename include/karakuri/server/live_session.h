@@ -28,6 +28,17 @@ class LiveSession {
   /// told to the clients and then cleared.
   void run(const std::function<bool()>& stop, const std::function<void()>& step);
 
+  // ---- instead of run(), for a session that somebody else steps; by one thread at a time
+  /// Carries out what clients have asked for, and sends what is due.
+  void serve();
+  /// The session may be another than at the last frame.
+  void touched();
+  /// Whether the next step may be made: clients have not paused it, or want a single one; with `real_time`
+  /// also whether it is due. Where nobody looks it may.
+  bool may_step(bool real_time) const;
+  /// A step was made.
+  void stepped();
+
   struct Impl;
 
  private:
