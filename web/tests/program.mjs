@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
+process.setMaxListeners(0); // one for each program that is started
 const program = process.env.KARAKURI_PROGRAM;
 const TRIES = 400;
 const PAUSE = 50; // [ms]
