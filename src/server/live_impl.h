@@ -37,6 +37,7 @@ struct LiveSession::Impl {
   // ---- live_session.cc
   void run(const std::function<bool()>& stop, const std::function<void()>& step);
   void advance(const std::function<void()>& step);
+  double seconds_to_next() const;
   void one_step(const std::function<void()>& step);
   void after_step();
   /// When the next step is due, by the scene's time [s].

@@ -19,6 +19,8 @@ double seconds(std::chrono::steady_clock::duration d) { return std::chrono::dura
 constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
 constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
 constexpr double kStatusSeconds = 0.1;
+// [s] A system sleeps some 0.06 ms longer than asked; commands wait for the longest.
+constexpr double kShortestPause = 5e-5, kLongestPause = 5e-3;
 
 Json times_json(const StepTimes& t) {
   return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
@@ -68,8 +70,8 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
     handle_events();
     advance(step);
     send_due();
-    const double ahead = single_steps > 0 ? 0 : paused || waiting ? 0.005 : (session.time() - due()) / speed;
-    if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
+    if (const double pause = seconds_to_next(); pause > kShortestPause)
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
 }
 
@@ -81,6 +83,13 @@ void LiveSession::Impl::send_due() {
 }
 
 double LiveSession::Impl::due() const { return clock_time + speed * seconds(Clock::now() - clock_start); }
+
+/// [s] until a step is due, or commands are looked at again.
+double LiveSession::Impl::seconds_to_next() const {
+  if (single_steps > 0) return 0;
+  if (paused || waiting) return kLongestPause;
+  return std::min(kLongestPause, (session.time() + 0.5 * session.world().settings().dt - due()) / speed);
+}
 
 /// The steps that are due, for a slice of wall time at most.
 void LiveSession::Impl::advance(const std::function<void()>& step) {
@@ -210,10 +219,10 @@ void LiveSession::Impl::send_scene(ClientId id) {
 }
 
 void LiveSession::Impl::greet(ClientId id) {
+  if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
   clients[id] = {};
   send_scene(id);
   server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
-  if (std::exchange(waiting, false)) restart_clock();
   changed = true;
   last_status = {};
 }

@@ -177,6 +177,13 @@ void sleep(World::Impl& w) {
   }
 }
 
+/// The time after a step; where that is a whole number of steps, exactly: sums of h drift.
+double later(double time, double h) {
+  constexpr double kNear = 1e-6;  // of a step
+  const double sum = time + h, whole = std::round(sum / h) * h;
+  return std::abs(sum - whole) < kNear * h ? whole : sum;
+}
+
 }  // namespace
 
 void World::Impl::collect_pressing(std::vector<ProxyPair>& out) const {
@@ -189,7 +196,7 @@ void World::Impl::collect_pressing(std::vector<ProxyPair>& out) const {
 
 void World::Impl::finish(double h) {
   quarantine_infinite_states();
-  state.time += h;
+  state.time = later(state.time, h);
   ++steps;
   read_impulses(*this, h);
   read_drives(*this, h);

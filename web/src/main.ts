@@ -34,6 +34,7 @@ let status: Status | null = null;
 let frame: Frame | null = null;
 let connected = false;
 let shown = ''; // name of the scene
+let complete = false; // all that there is was in the last picture
 let firstPicture = 0; // [ms] since the page was asked for
 let asking: Refused | undefined;
 const subscription = { number: -1, names: new Map<string, number>() };
@@ -198,9 +199,10 @@ function drawPicture(): void {
 
 function draw(now: number): void {
   const begin = performance.now();
+  if (firstPicture === 0 && complete) firstPicture = begin; // shown by now, or about to be
   view?.update(now);
   if (stage.render(now)) view?.drawn();
-  if (firstPicture === 0 && view && frame) firstPicture = performance.now();
+  complete = view !== null && frame !== null;
   costs.push(performance.now() - begin);
   if (costs.length > 300) costs.shift();
   requestAnimationFrame(draw);

@@ -13,7 +13,7 @@ struct LiveOptions {
   double frame_rate = 60;                 // most frames a second to each client
   double memory_seconds = 30;             // of the scene's time, to go back through
   double memory_rate = 30;                // states kept for each second of it
-  std::size_t memory_bytes = 256u << 20;  // of all of them; the oldest go first
+  std::size_t memory_bytes = 256u << 20;  // of all of them; fewer a second where they would not fit
   bool wait_for_client = false;           // the clock starts when somebody looks
 };
 
