@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "io/corpus.h"
 #include "io/stopwatch.h"
 
