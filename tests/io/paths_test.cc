@@ -102,11 +102,9 @@ TEST_F(Paths, MeshesAndIncludesOfSdf) {
         std::string(
             R"(<sdf version="1.9"><model name="m"><link name="l"><collision name="c"><geometry><mesh><uri>)") +
             mesh + "</uri></mesh></geometry></collision></link></model></sdf>");
-  testing::internal::CaptureStderr();  // libsdformat would print of a file that is none of its own
   for (const char* file : {"link.sdf", "pipe.sdf", "model://pipes", "file://pipes", "../secret", "/dev/zero"})
     expect_refused("s.sdf", std::string(R"(<sdf version="1.9"><world name="w"><include><uri>)") + file +
                                 "</uri></include></world></sdf>");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(Paths, OfNativeScenes) {
