@@ -15,7 +15,7 @@ const choice = { on: false, solver: 'pgs', contact: 'cone', beside: false };
 export class Compare {
   private readonly motion: Motion;
   private readonly shapes: ShapeSet;
-  private readonly material: THREE.MeshStandardMaterial;
+  private readonly materials: THREE.Material[] = [];
   private readonly folder: GUI;
   private readonly figures = el('div', 'figures compare');
   private readonly offset = new THREE.Vector3();
@@ -29,8 +29,11 @@ export class Compare {
     private readonly send: Send,
   ) {
     this.motion = new Motion(message);
-    this.material = new THREE.MeshStandardMaterial({ roughness: 0.6, transparent: true, depthWrite: false });
-    this.shapes = new ShapeSet(message.visuals.filter((v) => v.link > 0), library, () => this.material);
+    this.shapes = new ShapeSet(message.visuals.filter((v) => v.link > 0), library, stage.software, () => {
+      const made = stage.surface({ roughness: 0.6, transparent: true });
+      this.materials.push(made);
+      return made;
+    });
     this.shapes.group.visible = false;
     stage.scene.add(this.shapes.group);
     this.folder = gui.addFolder('Compare').close();
@@ -50,8 +53,10 @@ export class Compare {
   /** Ghosts let the first world be seen; beside it they are as solid, and stand to the right of what is looked at. */
   private arrange(): void {
     const { camera, controls } = this.stage;
-    this.material.opacity = choice.beside ? 0.9 : 0.4;
-    this.material.depthWrite = choice.beside;
+    for (const material of this.materials) {
+      material.opacity = choice.beside ? 0.9 : 0.4;
+      material.depthWrite = choice.beside;
+    }
     this.offset.set(0, 0, 0);
     if (!choice.beside) return;
     const away = controls.target.clone().sub(camera.position);

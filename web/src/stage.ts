@@ -2,7 +2,8 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import type { SceneMessage, Vec3 } from './protocol';
-import { givenQuality, Quality } from './quality';
+import { givenQuality, inSoftware, Quality } from './quality';
+import { renderSize } from './render';
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
@@ -11,7 +12,7 @@ const WIDE = 1.4; // aspect from which a view is as high as it asks; narrower on
 const colorOf = (c: readonly number[]) => new THREE.Color().setRGB(c[0]!, c[1]!, c[2]!, THREE.SRGBColorSpace);
 
 /** One square of 5 by 5 cells; lines are darker every fifth. */
-function gridTexture(): THREE.Texture {
+function gridTexture(sharp: boolean): THREE.Texture {
   const size = 1024;
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = size;
@@ -28,7 +29,7 @@ function gridTexture(): THREE.Texture {
   const texture = new THREE.CanvasTexture(canvas);
   texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
   texture.colorSpace = THREE.SRGBColorSpace;
-  texture.anisotropy = 16;
+  texture.anisotropy = sharp ? 16 : 2;
   return texture;
 }
 
@@ -66,6 +67,9 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(45, 1, 0.02, 2000);
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
+  /** The processor draws; with `plain`, what people look at, so that it is in a hurry. */
+  readonly software: boolean;
+  private readonly plain: boolean;
   private readonly sun = new THREE.DirectionalLight(0xfff6ea, 1.75);
   private readonly dressing = new THREE.Group();
   private readonly quality: Quality;
@@ -89,7 +93,9 @@ export class Stage {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
-    this.quality = new Quality(this.renderer, this.sun);
+    this.software = inSoftware(this.renderer);
+    this.plain = this.software && !renderSize();
+    this.quality = new Quality(this.renderer, this.sun, this.plain);
     addEventListener('resize', () => this.resize());
     this.resize();
   }
@@ -138,12 +144,19 @@ export class Stage {
     this.lookAt(from.toArray() as Vec3, ball.center.toArray() as Vec3);
   }
 
+  /** What bodies are made of. Highlights take twice the time where the processor draws. */
+  surface(look: THREE.MeshStandardMaterialParameters): THREE.MeshStandardMaterial | THREE.MeshLambertMaterial {
+    if (!this.plain) return new THREE.MeshStandardMaterial(look);
+    const { roughness: _, metalness: __, ...rest } = look;
+    return new THREE.MeshLambertMaterial(rest);
+  }
+
   private ground(pose: number[], color: THREE.Color, grid: boolean, far: number): THREE.Mesh {
     const extent = 40 * far;
-    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xf4f8ff), 0.6), roughness: 0.95 });
+    const material = this.surface({ color: color.lerp(new THREE.Color(0xf4f8ff), 0.6), roughness: 0.95 });
     if (grid) {
       const square = 5 * roundLength(far / 12);
-      material.map = gridTexture();
+      material.map = gridTexture(!this.plain);
       material.map.repeat.set(extent / square, extent / square);
       material.map.offset.set((extent / square / 2) % 1, (extent / square / 2) % 1).negate(); // a line through the origin
     }

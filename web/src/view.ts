@@ -56,9 +56,9 @@ export class View {
   ) {
     const library = new ShapeLibrary(message.meshes, geometry);
     this.motion = new Motion(message);
-    this.visuals = new ShapeSet(message.visuals, library, (opacity) =>
-      new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
-    this.colliders = new ShapeSet(message.colliders, library, () =>
+    this.visuals = new ShapeSet(message.visuals, library, stage.software, (opacity) =>
+      stage.surface({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
+    this.colliders = new ShapeSet(message.colliders, library, stage.software, () =>
       new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.45 }));
     this.framed = message.view !== undefined || around.keepCamera;
     stage.dress(message, around.keepCamera);

@@ -289,7 +289,8 @@ test('a page finds the next run of the program', async (t) => {
 test('a film is recorded', async () => {
   await page.keyboard.press('v');
   await has(page, '#transport .on');
-  await page.waitForTimeout(300);
+  const drawn = await page.evaluate(() => window.karakuri.stage.drawn);
+  await eventually(page, (before) => window.karakuri.stage.drawn > before + 5, drawn);
   const film = page.waitForEvent('download', { timeout: 90000 });
   await page.keyboard.press('v');
   assert.equal((await film).suggestedFilename(), 'box.webm');
