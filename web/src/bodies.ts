@@ -86,11 +86,11 @@ export class ShapeSet {
     }
   }
 
-  /** Around all shapes, where they were placed last. */
-  bounds(): THREE.Box3 {
+  /** Around all shapes, or those that move, where they were placed last. */
+  bounds(moving = false): THREE.Box3 {
     const all = new THREE.Box3();
     const one = new THREE.Box3();
-    for (const { batch, index } of this.items) all.union(batch.bounds(index, one));
+    for (const { link, batch, index } of this.items) if (!moving || link > 0) all.union(batch.bounds(index, one));
     return all;
   }
 

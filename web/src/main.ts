@@ -23,7 +23,7 @@ const transport = new Transport(byId('transport'), send, {
   help: () => help.toggle(),
   picture: savePicture,
   film: () => film.toggle(fileName()),
-  panels: () => document.body.classList.toggle('bare'),
+  panels: togglePanels,
 });
 
 let pending: SceneMessage | null = null;
@@ -175,10 +175,15 @@ const help = new Help(byId('help'), {
     key('S', 'save the present state as a scene', () => send({ type: 'save', plots: plots.infos })),
     key('I', 'picture as PNG', savePicture),
     key('V', 'record a film as WebM; again: save it', () => film.toggle(fileName())),
-    key('H', 'hide or show the panels', () => document.body.classList.toggle('bare')),
+    key('H', 'hide or show the panels', togglePanels),
     key('?', 'this help', () => help.toggle()),
   ],
 });
+
+/** On a phone they are hidden until they are asked for. */
+function togglePanels(): void {
+  document.body.classList.toggle(matchMedia('(max-width: 620px)').matches ? 'sheet' : 'bare');
+}
 
 function fileName(): string {
   return (pending?.name ?? '').replace(/[^\w-]+/g, '_') || 'karakuri';

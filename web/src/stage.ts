@@ -136,6 +136,26 @@ export class Stage {
     this.controls.update();
   }
 
+  /** Moves the view sideways and away, or back again. */
+  shift(by: THREE.Vector3, back: number): void {
+    const eye = this.camera.position.clone().sub(this.controls.target).multiplyScalar(back);
+    this.controls.target.add(by);
+    this.camera.position.copy(this.controls.target).add(eye);
+    this.reach *= back;
+    this.camera.near *= back;
+    this.camera.far *= back;
+    this.project();
+    this.controls.update();
+  }
+
+  /** How wide what one sees is where one looks [m], between the panels. */
+  get width(): number {
+    const far = this.camera.position.distanceTo(this.controls.target);
+    const covered = document.body.classList.contains('bare') || innerWidth < 620 ? 0 : 600;
+    const high = 2 * far * Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2));
+    return high * this.camera.aspect * Math.max(0.4, 1 - covered / innerWidth);
+  }
+
   /** Looks at a box from where one sees all of it. */
   frame(box: THREE.Box3): void {
     const ball = box.getBoundingSphere(new THREE.Sphere());
