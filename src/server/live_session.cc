@@ -219,10 +219,10 @@ void LiveSession::Impl::send_scene(ClientId id) {
 }
 
 void LiveSession::Impl::greet(ClientId id) {
+  if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
   clients[id] = {};
   send_scene(id);
   server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
-  if (std::exchange(waiting, false)) restart_clock();
   changed = true;
   last_status = {};
 }

@@ -143,7 +143,9 @@ void visit(Ar& ar, Attachment& a) {
   for (Transform* X : {&j.X_PF, &j.X_CM}) visit(ar, *X);
   for (Vec3* v : {&j.axis, &j.second_axis}) visit(ar, *v);
   visit(ar, j.pitch);
-  visit(ar, j.distance);
+  for (double* x : {&j.distance, &j.range.low, &j.range.high, &j.closing_stiffness, &j.closing_damping,
+                    &j.closing_turn_stiffness, &j.closing_turn_damping})
+    visit(ar, *x);
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::CutJoint& c) {
@@ -375,7 +377,8 @@ void World::Impl::replace(const Persistent& read) {
   static_cast<Persistent&>(*this) = read;
   for (const Attachment& a : attached) {
     add_attached_loop(a);
-    set_pair_joined(model.loops.back().body_f, model.loops.back().body_m, true);
+    const Loop& loop = model.loops.back();
+    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
   }
   after_restore();
 }

@@ -71,15 +71,16 @@ class Shown(unittest.TestCase):
         world = pendulum()
         with show(world) as page:
             start = time.monotonic()
-            world.run(1.0)
+            world.run(5.0)
             alone = time.monotonic() - start
             with Client(page.url) as client:
                 client.wait_for("scene")
                 start = time.monotonic()
                 world.run(1.0)
                 watched = time.monotonic() - start
-        self.assertLess(alone, 0.9)
+        self.assertLess(alone, 4.5)
         self.assertGreater(watched, 0.85)  # 0.1 s of lateness is made up for
+        self.assertLess(watched, 3)  # the seconds that nobody saw are not waited for
 
     def test_pause_holds_the_script_and_single_steps_let_it_go_on(self):
         world = pendulum()
