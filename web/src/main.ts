@@ -207,7 +207,7 @@ function draw(now: number): void {
   if (firstPicture === 0 && complete) firstPicture = begin; // shown by now, or about to be
   view?.update(now);
   const moved = performance.now();
-  const drew = stage.render(now);
+  const drew = view !== null && frame !== null && stage.render(now);
   const drawn = performance.now();
   if (drew) view?.drawn();
   complete = view !== null && frame !== null;

@@ -17,7 +17,7 @@ const LEVELS: Level[] = [
   { pixels: 2, shadows: 2048, pause: 0 },
 ];
 const BEST = LEVELS.length - 1;
-const IN_SOFTWARE = 2; // where the processor draws, better ones would be tried in vain
+const IN_SOFTWARE = 2; // where the processor draws, better ones would be tried in vain; the first picture is plainer still
 
 /** Asked for in the address. */
 export function givenQuality(): number | null {
@@ -34,13 +34,15 @@ export function inSoftware(renderer: THREE.WebGLRenderer): boolean {
 
 export class Quality {
   private level: number;
+  private first: boolean; // it is to come, and what follows is better
   private readonly least = givenQuality() ?? 1;
   private since = 0; // [ms] when the first of these pictures was drawn
   private last = 0;
   private pictures = 0;
 
   constructor(private readonly renderer: THREE.WebGLRenderer, private readonly sun: THREE.DirectionalLight, plain: boolean) {
-    this.level = givenQuality() ?? (plain ? IN_SOFTWARE : BEST);
+    this.level = givenQuality() ?? (plain ? 1 : BEST);
+    this.first = plain && givenQuality() === null;
     this.apply();
     document.addEventListener('visibilitychange', () => this.idle());
   }
@@ -68,6 +70,12 @@ export class Quality {
   /** True where the level was changed. */
   drew(now: number): boolean {
     this.last = now;
+    if (this.first) {
+      this.first = false;
+      this.level = IN_SOFTWARE;
+      this.apply();
+      return true;
+    }
     if (this.level <= this.least) return false;
     if (this.pictures++ === 0) this.since = now;
     if (this.pictures <= PICTURES) return false;

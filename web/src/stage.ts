@@ -78,6 +78,7 @@ export class Stage {
   private fixed: { width: number; height: number } | null = null;
   private fov = 45;
   private changed = true;
+  private shadows = true; // as the scene wishes
   /** Pictures drawn so far. */
   drawn = 0;
 
@@ -86,7 +87,6 @@ export class Stage {
     this.renderer.debug.checkShaderErrors = false; // asking waits for each of them
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
-    this.sun.castShadow = true;
     this.sun.shadow.radius = 3;
     this.scene.add(this.sun, this.sun.target, this.dressing);
     this.scene.add(new THREE.HemisphereLight(0xf4f7ff, 0xc4bfb8, 2));
@@ -116,7 +116,7 @@ export class Stage {
     const sky = colorOf(look.sky);
     const haze = sky.clone().lerp(new THREE.Color(0xffffff), 0.7);
     this.dressing.add(skyDome(sky, haze));
-    this.sun.castShadow = look.shadows;
+    this.shadows = look.shadows;
     if (!keepCamera) this.lookAt(message.view?.from ?? [3, -3, 2], message.view?.to ?? [0, 0, 0], message.view?.fov);
     const far = this.camera.position.distanceTo(this.controls.target);
     this.scene.fog = new THREE.Fog(haze, 4 * far, 18 * far);
@@ -233,6 +233,7 @@ export class Stage {
     }
     if (!this.quality.due(now)) return false;
     this.changed = false;
+    this.sun.castShadow = this.shadows && this.renderer.shadowMap.enabled; // materials follow the light alone
     this.placeSun();
     this.renderer.render(this.scene, this.camera);
     ++this.drawn;
