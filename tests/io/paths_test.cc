@@ -102,9 +102,11 @@ TEST_F(Paths, MeshesAndIncludesOfSdf) {
         std::string(
             R"(<sdf version="1.9"><model name="m"><link name="l"><collision name="c"><geometry><mesh><uri>)") +
             mesh + "</uri></mesh></geometry></collision></link></model></sdf>");
+  testing::internal::CaptureStderr();  // libsdformat prints of what it opens and is none of its own
   for (const char* file : {"link.sdf", "pipe.sdf", "model://pipes", "file://pipes", "../secret", "/dev/zero"})
     expect_refused("s.sdf", std::string(R"(<sdf version="1.9"><world name="w"><include><uri>)") + file +
                                 "</uri></include></world></sdf>");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(Paths, OfNativeScenes) {

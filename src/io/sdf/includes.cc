@@ -74,7 +74,7 @@ class IncludeCounter {
 
  private:
   int of(const std::string& found) {
-    if (found.empty()) return 0;  // libsdformat says so
+    if (found.empty()) return depth_ > 0 ? kMostIncludes + 1 : 0;  // of the file itself: check_includes()
     const auto [known, is_new] =
         counts_.try_emplace(found, kMostIncludes + 1);  // so much while it is open: a ring
     if (!is_new || ++depth_ > kDeepestInclude) return known->second;

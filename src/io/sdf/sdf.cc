@@ -48,6 +48,20 @@ sdf::Errors read(const std::string& text, const sdf::Element& schema, const sdf:
   return root.Load(document, config);
 }
 
+/// What is not found is never handed on: libsdformat would look for it anywhere, and open it.
+void check_includes(const XmlFile& xml, const XmlElement& e, const fs::path& path,
+                    const LoadOptions& options) {
+  for (const XmlElement& child : e.children) {
+    if (xml.report.full()) return;
+    const XmlElement* uri = child.name == "include" ? child.child("uri") : nullptr;
+    if (uri && find_included(uri->text, path, options).empty()) {
+      xml.error(*uri, fmt::format("there is no model {} to include", in_quotes(uri->text)),
+                "give a folder with model.config, or an .sdf file, beside this one or in --package-path");
+    }
+    if (!uri) check_includes(xml, child, path, options);
+  }
+}
+
 /// Names that stand twice and models that are nested too deeply, which libsdformat takes its time to refuse.
 void check_names(const XmlFile& xml, const XmlElement& e, int models) {
   if (e.name == "model" && ++models > kMostNestedModels) {
@@ -125,8 +139,9 @@ Result<LoadedScene> load_sdf(std::string_view text, const std::filesystem::path&
     return report.take_errors();
   }
   io::check_names(xml, tree, 0);
+  io::check_includes(xml, tree, path, options);
   if (io::count_includes(tree, path, options) > io::kMostIncludes) {
-    xml.error(tree, "its includes form a ring, or are too many or too deep",
+    xml.error(tree, "its includes form a ring, are too many or too deep, or include what is not there",
               fmt::format("include at most {} files in all", io::kMostIncludes));
   }
   if (!report.ok()) return report.take_errors();
