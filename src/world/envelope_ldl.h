@@ -23,8 +23,9 @@ class EnvelopeLdl {
   double& at(int row, int column) { return a_[start_[row] + column]; }
 
   void factor();
-  /// x <- A^+ b, up to what rounding leaves. `b` is overwritten with b - A x.
-  void solve(std::span<double> b, std::span<double> x);
+  /// x <- A^+ b after some rounds of (2): three leave rounding of what answers at all, one is enough for a
+  /// caller who repeats it with what is left. `b` is overwritten.
+  void solve(std::span<double> b, std::span<double> x, int rounds);
 
  private:
   void subtract_product(std::span<const double> x, std::span<double> b) const;

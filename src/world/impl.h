@@ -235,7 +235,6 @@ struct World::Impl : world_detail::Persistent {
   mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
   mutable std::vector<Force> past_forces;
   mutable std::vector<double> past_a, past_tau;  // nv
-  mutable Rows past_rows;
   mutable State past_state;
   mutable bool past_fresh = false;
 
@@ -248,6 +247,7 @@ struct World::Impl : world_detail::Persistent {
   void build_rows(double h);              // build_rows.cc
   void gather_islands();                  // islands.cc
   void accept_what_holds(double h);       // verify.cc: islands that the old impulses solve
+  void solve_loops_alone();               // loops.cc: islands of nothing but loops
   void solve_islands(double h);           // solve_islands.cc
   void penalty_contacts(double h);        // penalty.cc: instead of rows
   void move_bodies(double h);             // move_bodies.cc: velocities, positions

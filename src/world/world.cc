@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/dynamics/rnea.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/impl.h"
@@ -112,16 +112,14 @@ void World::Impl::refresh_past() const {
     add(colliders[c.collider_b].body, 1, c.point, c.force, c.moment);
     add(colliders[c.collider_a].body, -1, c.point, c.force, c.moment);
   }
-  past_rows.clear();
   update_velocities(model, past_state, past);
   update_bias_accelerations(model, past);
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
-    const int first = past_rows.size();
     if (!state.loop_closed[i]) continue;
-    add_loop_rows(model, past, static_cast<int>(i), settings.stabilization, h_before, 0, past_rows);
-    for (int r = first; r < past_rows.size(); ++r) {
-      const ImpulseRow& row = past_rows.impulses[r];
-      const double force = loop_impulse[i][r - first] / h_before;
+    const LoopRows held = loop_rows(model.loops[i], past);
+    for (int k = 0; k < held.count; ++k) {
+      const ImpulseRow& row = held.row[k];
+      const double force = loop_impulse[i][k] / h_before;
       add(row.body, force, row.point, row.force, row.moment);
       add(row.other, -force, row.point, row.force, row.moment);
     }
