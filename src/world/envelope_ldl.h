@@ -19,6 +19,7 @@ class EnvelopeLdl {
   /// @param first For each row its first column; first[i] <= i. Clears the values.
   void reset(std::span<const int> first);
   int size() const { return static_cast<int>(first_.size()); }
+  double value_count() const { return static_cast<double>(a_.size()); }
   /// @pre first[row] <= column <= row
   double& at(int row, int column) { return a_[start_[row] + column]; }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -26,6 +27,8 @@ constexpr double kClosed = 1e-11;
 constexpr int kMostNewton = 8;
 // Rounds of the proximal point method where nobody looks at what they leave.
 constexpr int kMostRounds = 3;
+// A repeat that leaves more than this has an old factor.
+constexpr double kStale = 0.03;
 // Share of the kinetic energy that the chord may borrow for a step.
 constexpr double kBorrowed = 0.01;
 
@@ -271,7 +274,8 @@ void factor(World::Impl& w, LoopStage& s) {
   constexpr int kDenseRows = 400;
   fill_envelope(w, s);
   std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
-  if (s.size() <= kDenseRows)
+  const bool is_full = s.matrix.value_count() > 0.25 * s.size() * s.size();  // of 0.5, diagonal and below
+  if (s.size() <= kDenseRows && is_full)
     fill_dense(w, s);
   else
     fill_sparse(w, s);
@@ -476,16 +480,17 @@ void World::Impl::project_on_loops(State& at, int root) {
   look(*this, at, s);
   articulated_factor(model, ws);
   if (root >= 0 || !s.is_factored) factor(*this, s);
-  // with the factor of a pose nearby the first round leaves what the second takes
+  // each repeat with the factor of a pose nearby leaves little of what was there, down to rounding
   constexpr int kMostRepeats = 12;
-  double before = 0;
+  const double rounding = 1e-14 * at.v_view().cwiseAbs().maxCoeff();
+  double before = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kMostRepeats; ++round) {
     update_velocities(model, at, ws);
     row_velocities(s.seen, ws, as_vector(s.right));
     const double left = as_vector(s.right).cwiseAbs().maxCoeff();
-    if (round == 0) before = left;
-    if (left <= (round > 0 ? 1e-13 * before : 0)) break;
-    if (round > 0 && left > 1e-6 * before) factor(*this, s);        // not so near after all
+    if (!(left > rounding)) break;
+    if (left > kStale * before) factor(*this, s);  // not so near after all
+    before = left;
     take_back(*this, s, at.v_view(), root >= 0 ? kMostRounds : 1);  // (2)
   }
   s.is_factored = false;
