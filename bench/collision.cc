@@ -467,9 +467,5 @@ int main(int argc, char** argv) {
   pin_to_core();
   const Report report = run();
   print(report);
-  if (!json.empty() && !write_json(report, json)) {
-    fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", json);
-    return 2;
-  }
-  return 0;
+  return write_json(report, json) ? 0 : 2;
 }

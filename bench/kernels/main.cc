@@ -160,11 +160,7 @@ int main(int argc, char** argv) {
     print(own);
   }
   report.comparisons.insert(report.comparisons.end(), own.comparisons.begin(), own.comparisons.end());
-  if (!options.json.empty() && !write_json(report, options.json)) {
-    fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", options.json);
-    return 1;
-  }
-  return 0;
+  return write_json(report, options.json) ? 0 : 2;
 }
 
 }  // namespace

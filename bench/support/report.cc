@@ -88,6 +88,7 @@ void print_aims_and_notes(const Report& report) {
 }
 
 bool write_json(const Report& report, const std::string& path) {
+  if (path.empty()) return true;
   nlohmann::json json{{"title", report.title}, {"notes", report.notes}};
   for (const Comparison& c : report.comparisons) {
     nlohmann::json row{{"subject", c.subject}, {"task", c.task}};
@@ -106,6 +107,7 @@ bool write_json(const Report& report, const std::string& path) {
   std::ofstream file(path);
   file << json.dump(2) << '\n';
   file.close();
+  if (!file) fmt::print(stderr, "cannot write '{}': choose a file in a folder that exists\n", path);
   return file.good();
 }
 

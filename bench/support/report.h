@@ -48,7 +48,7 @@ inline const std::string kOurs = "karakuri";
 void print(const Report& report);
 /// The end of it, for benchmarks with tables of their own.
 void print_aims_and_notes(const Report& report);
-/// False where the file cannot be written.
+/// To `path`, if there is one; false where it cannot be written, which it says.
 bool write_json(const Report& report, const std::string& path);
 
 }  // namespace karakuri::bench

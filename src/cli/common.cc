@@ -1,6 +1,7 @@
 #include "common.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -43,6 +44,28 @@ void add_load_options(CLI::App& sub, LoadOptions& options) {
                  "Look for package://NAME in this folder; repeatable")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
+}
+
+namespace {
+
+/// Empty where all of `text` is a T within bounds.
+template <class T>
+std::string refuse(const std::string& text, const char* kind, T low, T high) {
+  T value{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool read = problem == std::errc() && end == text.data() + text.size();
+  if (read && value >= low && value <= high) return "";
+  return fmt::format("'{}' is no {} from {} to {}", text, kind, low, high);
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator([=](const std::string& text) { return refuse(text, "whole number", low, high); }, "");
+}
+
+CLI::Validator number(double low, double high) {
+  return CLI::Validator([=](const std::string& text) { return refuse(text, "number", low, high); }, "");
 }
 
 std::string count(long long n, std::string_view thing) {

@@ -1,6 +1,7 @@
 // What the commands share: exit codes, messages, finding scenes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ void add_scene(CLI::App& sub, Names& into, const char* label) {
       ->type_name("");
 }
 void add_load_options(CLI::App& sub, LoadOptions& options);
+
+/// Of an option: a whole number in digits alone, or a finite number, both within bounds.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+CLI::Validator number(double low, double high);
 
 /// "1 link", "2 links".
 std::string count(long long n, std::string_view thing);

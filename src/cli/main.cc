@@ -24,7 +24,7 @@ bool is_unknown_command(const CLI::App& app, int argc, char** argv) {
   for (const std::string& name : names) {
     if (name == argv[1]) return false;
   }
-  say(fmt::format("there is no command '{}'; {} See karakuri --help", argv[1],
+  say(fmt::format("there is no command '{}'; {} (see karakuri --help)", argv[1],
                   karakuri::suggestion(argv[1], names)));
   return true;
 }
@@ -51,7 +51,6 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version_text(), "Version, compiler, flags, kind of build");
   app.get_formatter()->column_width(28);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   app.footer(
@@ -64,6 +63,7 @@ int run(int argc, char** argv) {
   add_info(app, code);
   add_convert(app, code);
   add_schema(app, code);
+  for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   if (argc < 2) {
     fmt::print(stderr, "{}", app.help());
     return kBadUsage;

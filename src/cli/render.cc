@@ -126,10 +126,10 @@ void add_render(CLI::App& app, int& code) {
       ->type_name("FOLDER");
   sub->add_option("--time", o->time, "So many seconds of the scene (0: one picture of the start)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e5).description(""));
+      ->check(number(0, 1e5));
   sub->add_option("--fps", o->fps, "Pictures for a second of the scene (30)")
       ->type_name("N")
-      ->check(CLI::Range(1e-3, 1e4).description(""));
+      ->check(number(1e-3, 1e4));
   sub->add_option("--size", o->size, "Of the pictures (1280x720)")->type_name("WxH");
   sub->footer(
       "Needs Chromium: the one of KARAKURI_CHROMIUM, else what is installed.\n"

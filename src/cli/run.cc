@@ -252,11 +252,11 @@ void add_run(CLI::App& app, int& code) {
   sub->add_option("--time", o->time,
                   "Simulate so many seconds (10; on a terminal without --headless: until Ctrl-C)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e9).description(""));
+      ->check(number(0, 1e9));
   sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time, with the live page");
   sub->add_option("--port", o->page.port, "Of the live page (8137); the next free one where it is taken")
       ->type_name("N")
-      ->check(CLI::Range(0, 65535).description(""));
+      ->check(whole_number(0, 65535));
   sub->add_option("--listen", o->page.listen, "IP address of the live page (127.0.0.1: this machine alone)")
       ->type_name("ADDRESS");
   sub->add_flag("--no-browser", o->page.no_browser, "Say the page's address, open no browser");
@@ -266,7 +266,7 @@ void add_run(CLI::App& app, int& code) {
       ->type_name("FILE");
   sub->add_option("--record-every", o->record_every, "Write every Nth step only")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(whole_number(1, 1'000'000'000));
   sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone");
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "

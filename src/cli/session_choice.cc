@@ -1,5 +1,7 @@
 #include "session_choice.h"
 
+#include <limits>
+
 #include "common.h"
 
 namespace karakuri::cli {
@@ -69,8 +71,12 @@ void add_session_options(CLI::App& sub, SessionChoice& choice) {
                  "Set what has a name, as settings.dt=0.002 or joint.elbow.target=1; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  sub.add_option("--seed", choice.seed, "Of the sensors' noise (0)")->type_name("N");
-  sub.add_option("--dt", choice.dt, "Time step, instead of the scene's")->type_name("SECONDS");
+  sub.add_option("--seed", choice.seed, "Of the sensors' noise (0)")
+      ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+  sub.add_option("--dt", choice.dt, "Time step, instead of the scene's")
+      ->type_name("SECONDS")
+      ->check(number(1e-9, 10));
   sub.add_option("--solver", choice.solver,
                  "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke")
       ->type_name("NAME");
@@ -79,7 +85,8 @@ void add_session_options(CLI::App& sub, SessionChoice& choice) {
       ->type_name("NAME");
   sub.add_option("--threads", choice.threads,
                  "Threads to use (1); the result has the same bits for any number")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
   add_load_options(sub, choice.load);
 }
 

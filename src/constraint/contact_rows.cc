@@ -18,13 +18,6 @@ int row_count(const Surface& surface, double friction) {
   return surface.torsional_friction > 0 ? 4 : 3;
 }
 
-/// The spring and the damper of what touches from gap 0 on. Where the gap closes within the step, both act on
-/// what goes beyond: lambda = -(h k + d) (c + h J v').
-Softness soft_gap(double k, double d, double gap, double h) {
-  const Softness soft = implicit_spring(k, d, gap, h);
-  return {gap > 0 ? gap / h : soft.bias, soft.compliance};
-}
-
 }  // namespace
 
 Mat3 contact_frame(const Vec3& normal) { return frame_with_z(normal); }

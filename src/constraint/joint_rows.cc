@@ -1,5 +1,6 @@
 #include "karakuri/constraint/joint_rows.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -19,6 +20,17 @@ int add_joint_row(solver::RowKind kind, RowSource source, const Model& model, co
   return row;
 }
 
+/// What makes a row a limit with `gap`, rigid or with a spring and a damper.
+void set_gap(double gap, double u, double stiffness, double damping,
+             const StabilizationSettings& stabilization, double h, int row, Rows& rows) {
+  const bool gives = std::isfinite(stiffness);
+  const Softness soft =
+      gives ? soft_gap(stiffness, damping, gap, h) : stabilize_gap(stabilization, gap, u, h);
+  rows.error[row] = gives ? std::max(gap, 0.0) : gap;  // how far it gives way is no error
+  rows.bias[row] = soft.bias;
+  rows.compliance[row] = soft.compliance;
+}
+
 /// Limits are looked at from this distance on, or from what the step can close [rad or m].
 constexpr double kNear = 2e-3;
 
@@ -27,10 +39,8 @@ void add_limit_row(const Model& model, const Workspace& ws, int dof, double sign
   if (gap > kNear && gap + 2 * h * u > 0) return;
   const int row =
       add_joint_row(solver::RowKind::kComplementarity, RowSource::kLimit, model, ws, dof, sign, rows);
-  const Softness soft = stabilize_gap(stabilization, gap, u, h);
-  rows.error[row] = gap;
-  rows.bias[row] = soft.bias;
-  rows.compliance[row] = soft.compliance;
+  const DofProperties& p = model.dof_properties[dof];
+  set_gap(gap, u, p.limit_stiffness, p.limit_damping, stabilization, h, row, rows);
 }
 
 /// The limit of an orientation: on the angle of rotation, whatever its axis.
@@ -49,10 +59,8 @@ void add_turn_limit_row(const Model& model, const State& state, const Workspace&
       add_joint_row(solver::RowKind::kComplementarity, RowSource::kLimit, model, ws, first, -1, rows);
   rows.impulses[row].moment.setZero();
   for (int k = 0; k < 3; ++k) rows.impulses[row].moment -= direction[k] * Vec3(ws.axis[first + k]);
-  const Softness soft = stabilize_gap(stabilization, gap, u, h);
-  rows.error[row] = gap;
-  rows.bias[row] = soft.bias;
-  rows.compliance[row] = soft.compliance;
+  const DofProperties& p = model.dof_properties[first];
+  set_gap(gap, u, p.limit_stiffness, p.limit_damping, stabilization, h, row, rows);
 }
 
 }  // namespace
@@ -116,6 +124,47 @@ void add_loop_rows(const Model& model, const Workspace& ws, int index,
   }
 }
 
+namespace {
+
+/// The limits of a distance. Row 0 of the loop is along it, with the error from Loop::distance.
+void add_distance_limits(const Loop& loop, const LoopRows& along, const Workspace& ws, int index,
+                         const StabilizationSettings& stabilization, double h, Rows& rows) {
+  double u = 0;
+  row_velocities({along.row.data(), 1}, ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
+  const double length = loop.distance + along.error[0];
+  const auto limit = [&](RowSource source, double sign, double gap) {
+    if (!(gap <= kNear || gap + 2 * h * sign * u <= 0)) return;
+    const int row = rows.add(solver::RowKind::kComplementarity, source, index, 1);
+    rows.impulses[row] = along.row[0];
+    rows.impulses[row].force *= sign;
+    set_gap(gap, sign * u, loop.stiffness, loop.damping, stabilization, h, row, rows);
+  };
+  limit(RowSource::kLoopLow, 1, length - loop.range.low);
+  limit(RowSource::kLoopHigh, -1, loop.range.high - length);
+}
+
+}  // namespace
+
+void add_soft_loop_rows(const Model& model, const Workspace& ws, int index,
+                        const StabilizationSettings& stabilization, double h, Rows& rows) {
+  const Loop& loop = model.loops[index];
+  const LoopRows held = loop_rows(loop, ws);
+  if (loop.bounds()) return add_distance_limits(loop, held, ws, index, stabilization, h, rows);
+  if (held.count == 0) return;
+  const int row = rows.add(solver::RowKind::kEquality, RowSource::kSoftLoop, index, held.count);
+  for (int k = 0; k < held.count; ++k) {
+    const bool turns = held.row[k].force.isZero();
+    const double stiffness = turns ? loop.turn_stiffness : loop.stiffness;
+    const Softness soft =
+        std::isinf(stiffness)
+            ? Softness{stabilization.erp * held.error[k] / h, 0}
+            : implicit_spring(stiffness, turns ? loop.turn_damping : loop.damping, held.error[k], h);
+    rows.impulses[row + k] = held.row[k];
+    rows.bias[row + k] = soft.bias;
+    rows.compliance[row + k] = soft.compliance;
+  }
+}
+
 void add_coupling_row(const Model& model, const State& state, const Workspace& ws, int index,
                       const StabilizationSettings& stabilization, double h, double chord, Rows& rows) {
   const Relation& r = model.relations[index];
@@ -140,10 +189,7 @@ void add_tendon_rows(const Model& model, const State& state, const Workspace& ws
     if (!(gap <= kNear || gap + 2 * h * sign * u <= 0)) return;
     const int row = rows.add(solver::RowKind::kComplementarity, source, index, 1);
     rows.impulses[row] = relation_row(model, r, q, ws, sign, rows.parts);
-    const Softness soft = stabilize_gap(stabilization, gap, sign * u, h);
-    rows.error[row] = gap;
-    rows.bias[row] = soft.bias;
-    rows.compliance[row] = soft.compliance;
+    set_gap(gap, sign * u, r.limit_stiffness, r.limit_damping, stabilization, h, row, rows);
   };
   limit(RowSource::kTendonLow, 1, x - r.range.low);
   limit(RowSource::kTendonHigh, -1, r.range.high - x);

@@ -5,12 +5,25 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <vector>
 
 namespace karakuri {
 
+namespace {
+
+/// A stretch of the indices, on a cache line of its own. Workers take one index after the other.
+struct alignas(64) Share {
+  std::atomic<int> next{0};
+  int end = 0;
+};
+
+}  // namespace
+
 struct Parallel::Pool {
-  explicit Pool(int threads) : arena(threads) {}
+  explicit Pool(int threads) : arena(threads), shares(threads) {}
   tbb::task_arena arena;
+  std::vector<Share> shares;
 };
 
 // More threads than the machine has would only wait for each other, and results do not depend on their
@@ -23,16 +36,21 @@ Parallel::~Parallel() = default;
 Parallel::Parallel(Parallel&&) noexcept = default;
 Parallel& Parallel::operator=(Parallel&&) noexcept = default;
 
+// Each worker has the same share every time, which is in its cache, and helps with the others' when it is
+// through with it.
 void Parallel::run(int count, Call call, const void* context) {
-  pool_->arena.execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<int>(0, count, 1),
-        [&](const tbb::blocked_range<int>& range) {
-          const int slot = tbb::this_task_arena::current_thread_index();
-          for (int i = range.begin(); i < range.end(); ++i) call(context, i, slot);
-        },
-        tbb::simple_partitioner{});
-  });
+  std::vector<Share>& shares = pool_->shares;
+  for (int s = 0; s < threads_; ++s) {
+    shares[s].next = static_cast<int>(static_cast<long>(count) * s / threads_);
+    shares[s].end = static_cast<int>(static_cast<long>(count) * (s + 1) / threads_);
+  }
+  const auto work = [&](int slot) {
+    for (int k = 0; k < threads_; ++k) {
+      Share& share = shares[(slot + k) % threads_];
+      for (int i = share.next++; i < share.end; i = share.next++) call(context, i, slot);
+    }
+  };
+  pool_->arena.execute([&] { tbb::parallel_for(0, threads_, work, tbb::static_partitioner{}); });
 }
 
 }  // namespace karakuri

@@ -59,7 +59,7 @@ void fill_rows(const Model& model, const State& state, const Workspace& ws, Clos
   out.nv = model.nv;
   out.rows = 0;
   for (std::size_t i = 0; i < model.loops.size(); ++i)
-    if (state.loop_closed[i]) out.rows += loop_row_count(model.loops[i].kind);
+    if (state.loop_closed[i] && model.loops[i].held()) out.rows += loop_row_count(model.loops[i].kind);
   for (const Relation& r : model.relations) out.rows += r.held ? 1 : 0;
   out.jacobian.assign(static_cast<std::size_t>(out.rows) * model.nv, 0.0);
   out.bias.clear();
@@ -67,7 +67,7 @@ void fill_rows(const Model& model, const State& state, const Workspace& ws, Clos
   out.loop_of.clear();
   Eigen::Map<Matrix> J(out.jacobian.data(), out.rows, model.nv);
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
-    if (!state.loop_closed[i]) continue;
+    if (!state.loop_closed[i] || !model.loops[i].held()) continue;
     const LoopRows rows = loop_rows(model.loops[i], ws);
     const std::array<double, 6> bias = loop_bias(model.loops[i], rows, ws);
     for (int k = 0; k < rows.count; ++k) {

@@ -56,7 +56,9 @@ Result<LoadedScene> load_scene(const std::filesystem::path& path, const LoadOpti
   const std::string ending = io::ending(path);
   if (std::find(kEndings.begin(), kEndings.end(), ending) == kEndings.end()) {
     return Diagnostic{Severity::kError, path.string() + ":1",
-                      fmt::format("files that end in {} are not read", io::in_quotes(ending)),
+                      ending.empty()
+                          ? "files whose names have no ending are not read"
+                          : fmt::format("files that end in {} are not read", io::in_quotes(ending)),
                       "valid endings are yaml, urdf, xml, mjcf, sdf, world and model"};
   }
   const Result<std::string> text = io::read_file(path, kLargestText);

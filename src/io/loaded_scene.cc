@@ -11,17 +11,18 @@ ActuatorOutput actuator_output(const Actuator& a, double control, std::size_t tr
   const double u = std::clamp(control, a.control.low, a.control.high);
   const double constant = a.gain * u + a.bias;
   ActuatorOutput out;
-  if (a.stiffness == 0 && a.damping == 0) {
+  const double damping = a.damping + a.control_damping * std::max(0.0, u);
+  if (a.stiffness == 0 && damping == 0) {
     out.effort = gear * std::clamp(constant, a.force.low, a.force.high);
     return out;
   }
   // gear * (constant - stiffness gear q - damping gear v), as a drive of the joint's own q and v
   out.drive.stiffness = a.stiffness * gear * gear;
-  out.drive.damping = a.damping * gear * gear;
+  out.drive.damping = damping * gear * gear;
   if (a.stiffness != 0 && gear != 0) {
     out.drive.q_target = constant / (a.stiffness * gear);
   } else if (gear != 0) {
-    out.drive.v_target = constant / (a.damping * gear);
+    out.drive.v_target = constant / (damping * gear);
   }
   const double limit = std::max(std::abs(a.force.low), std::abs(a.force.high));
   out.drive.limit = limit * std::abs(gear);

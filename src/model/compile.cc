@@ -340,9 +340,7 @@ class Compiler {
       const LinkEntry* on_f = model_.find(joint.parent);
       const LinkEntry* on_m = model_.find(link.real);
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
-      model_.loops.push_back({link.joint, on_f->body, on_m->body, on_f->X_BL * rigid(joint.X_PF),
-                              on_m->X_BL * rigid(joint.X_CM), joint.kind, joint.axis.normalized(),
-                              joint.second_axis.normalized(), joint.pitch, joint.distance});
+      model_.loops.push_back(make_loop(link.joint, joint, *on_f, *on_m));
     }
   }
 
@@ -354,7 +352,8 @@ class Compiler {
   void add_relations() {
     for (const Coupling& c : m_.couplings()) {
       if (!c.active) continue;
-      Relation relation{.name = c.name, .held = true, .polynomial = c.coefficients};
+      Relation relation{.name = c.name, .held = std::isinf(c.stiffness), .polynomial = c.coefficients};
+      if (!relation.held) relation.stiffness = c.stiffness, relation.damping = c.damping;
       relation.terms.push_back(term(c.follower, 0, 1));
       relation.polynomial[0] += c.follower_start;
       relation.leader_start = c.leader_start;
@@ -366,6 +365,7 @@ class Compiler {
       if (!t.range.bounded() && !(t.stiffness > 0) && !(t.damping > 0)) continue;
       Relation relation{
           .name = t.name, .range = t.range, .stiffness = t.stiffness, .damping = t.damping, .rest = t.rest};
+      relation.limit_stiffness = t.limit_stiffness, relation.limit_damping = t.limit_damping;
       for (const Transmission& j : t.joints) relation.terms.push_back(term(j.joint, j.dof, j.gear));
       if (!relation.terms.empty()) model_.relations.push_back(std::move(relation));
     }
@@ -382,6 +382,23 @@ class Compiler {
 
 Result<Model> compile(const Mechanism& mechanism, const Vec3& gravity) {
   return Compiler(mechanism, gravity).run();
+}
+
+Loop make_loop(JointId id, const Joint& joint, const LinkEntry& on_f, const LinkEntry& on_m) {
+  Loop loop{id,
+            on_f.body,
+            on_m.body,
+            on_f.X_BL * rigid(joint.X_PF),
+            on_m.X_BL * rigid(joint.X_CM),
+            joint.kind,
+            joint.axis.normalized(),
+            joint.second_axis.normalized(),
+            joint.pitch,
+            joint.distance,
+            joint.range};
+  loop.stiffness = joint.closing_stiffness, loop.damping = joint.closing_damping;
+  loop.turn_stiffness = joint.closing_turn_stiffness, loop.turn_damping = joint.closing_turn_damping;
+  return loop;
 }
 
 const LinkEntry* Model::find(LinkId id) const {

@@ -70,6 +70,17 @@ void check_link(const Mechanism& m, LinkId id, Flaws& flaws) {
   }
 }
 
+/// Of what is rigid unless it has a stiffness.
+void check_give(double stiffness, double damping, const std::string& what, const std::string& where,
+                Flaws& flaws) {
+  if (!(stiffness >= 0) || !(stiffness + damping > 0))
+    flaws.add(where, fmt::format("the stiffness of {} is {:g}", what, stiffness),
+              "it must be above zero, or have damping beside it; infinite means rigid");
+  if (!(damping >= 0) || !std::isfinite(damping))
+    flaws.add(where, fmt::format("the damping of {} is {:g}", what, damping),
+              "it must be finite and not below zero");
+}
+
 void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
   if (std::isnan(d.lower) || std::isnan(d.upper) || std::isnan(d.effort_limit) ||
       std::isnan(d.velocity_limit)) {
@@ -97,6 +108,7 @@ void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
       flaws.add(where, fmt::format("its {} is {:g}", name, value), "it must be finite and not below zero");
     }
   }
+  check_give(d.limit_stiffness, d.limit_damping, "its limits", where, flaws);
   if (!std::isfinite(d.rest)) flaws.add(where, "its rest position is not finite", "give a finite number");
 }
 
@@ -123,7 +135,14 @@ void check_joint(const Joint& joint, Flaws& flaws) {
     flaws.add(where, "the orientation of its frame is not a rotation", "use orthonormal, right-handed axes");
   }
   if (needs_axis(joint.kind)) check_axes(joint, where, flaws);
-  if (joint.kind == JointKind::kDistance && !(joint.distance > 0 && std::isfinite(joint.distance))) {
+  check_give(joint.closing_stiffness, joint.closing_damping, "its closing", where, flaws);
+  check_give(joint.closing_turn_stiffness, joint.closing_turn_damping, "its closing turn", where, flaws);
+  const Interval& range = joint.range;
+  if (!(range.low <= range.high) || !(range.high > 0)) {
+    flaws.add(where, "its range leaves no distance", "give the least distance first, both not below zero");
+  }
+  const bool by_length = joint.kind == JointKind::kDistance && !range.bounded();
+  if (by_length && !(joint.distance > 0 && std::isfinite(joint.distance))) {
     flaws.add(where, fmt::format("its distance is {:g}", joint.distance),
               "give a length above zero; two points that coincide are held by a spherical joint");
   }
@@ -167,6 +186,7 @@ void check_coupling(const Mechanism& m, const Coupling& c, Flaws& flaws) {
   bool finite = std::isfinite(c.follower_start) && std::isfinite(c.leader_start);
   for (const double k : c.coefficients) finite = finite && std::isfinite(k);
   if (!finite) flaws.add(where, "one of its numbers is not finite", "give finite numbers");
+  check_give(c.stiffness, c.damping, "its spring", where, flaws);
 }
 
 void check_tendon(const Mechanism& m, const FixedTendon& t, Flaws& flaws) {
@@ -179,6 +199,7 @@ void check_tendon(const Mechanism& m, const FixedTendon& t, Flaws& flaws) {
     flaws.add(where, "its range is empty", "give the lowest length first");
   if (!(t.stiffness >= 0) || !(t.damping >= 0) || !std::isfinite(t.stiffness + t.damping + t.rest))
     flaws.add(where, "its spring or damper is negative or not finite", "give finite numbers, not below zero");
+  check_give(t.limit_stiffness, t.limit_damping, "its limits", where, flaws);
 }
 
 }  // namespace

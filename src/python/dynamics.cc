@@ -52,24 +52,24 @@ Array mass_matrix(PyWorld& w, const py::object& q) {
   return matrix_to_array(dense);
 }
 
-Array inverse_dynamics(PyWorld& w, const py::object& a, const py::object& q, const py::object& v) {
+/// What `algorithm` makes of one number for each degree of freedom, in the state (q, v).
+Array by_algorithm(PyWorld& w, const py::object& given, const char* name, const py::object& q,
+                   const py::object& v, auto&& algorithm) {
   const Access access(w);
   const Model& model = access.model();
-  const Array wanted = by_dof(access, a, "a");
+  const Array in = by_dof(access, given, name);
   Workspace ws(model);
-  Eigen::VectorXd tau(model.nv);
-  rnea(model, state_of(access, q, v), map_of(wanted), {}, ws, tau);
-  return to_array(std::span<const double>(tau.data(), static_cast<std::size_t>(tau.size())));
+  Eigen::VectorXd out(model.nv);
+  algorithm(model, state_of(access, q, v), map_of(in), std::span<const Force>{}, ws, out);
+  return to_array(std::span<const double>(out.data(), static_cast<std::size_t>(out.size())));
+}
+
+Array inverse_dynamics(PyWorld& w, const py::object& a, const py::object& q, const py::object& v) {
+  return by_algorithm(w, a, "a", q, v, rnea);
 }
 
 Array forward_dynamics(PyWorld& w, const py::object& tau, const py::object& q, const py::object& v) {
-  const Access access(w);
-  const Model& model = access.model();
-  const Array given = by_dof(access, tau, "tau");
-  Workspace ws(model);
-  Eigen::VectorXd a(model.nv);
-  aba(model, state_of(access, q, v), map_of(given), {}, ws, a);
-  return to_array(std::span<const double>(a.data(), static_cast<std::size_t>(a.size())));
+  return by_algorithm(w, tau, "tau", q, v, aba);
 }
 
 Array jacobian(PyWorld& w, const py::object& link, const py::object& point, const py::object& q) {

@@ -94,13 +94,18 @@ template <class Visit>
 void visit_owned(PyWorld& world, const Visit& visit) {
   for (StepCallback& c : world.before_step) visit(c.function);
   for (EventCallback& c : world.on_event) visit(c.function);
+  for (ButtonCallback& c : world.buttons) visit(c.function);
+  visit(world.behaviours);
 }
 inline void clear_owned(PyWorld& world) {
   // moved out first: what is destroyed may look at the world
   const auto step = std::move(world.before_step);
   const auto event = std::move(world.on_event);
+  const auto buttons = std::move(world.buttons);
+  const py::object behaviours = std::move(world.behaviours);
   world.before_step.clear();
   world.on_event.clear();
+  world.buttons.clear();
 }
 
 // ---- the parts of the module
@@ -113,5 +118,6 @@ void bind_recording(py::module_& m, py::class_<PyWorld>& world);
 void bind_control(py::module_& m);
 void bind_batch(py::module_& m);
 void bind_events(py::module_& m, py::class_<PyWorld>& world);
+void bind_page(py::module_& m, py::class_<PyWorld>& world);
 
 }  // namespace karakuri::python

@@ -202,6 +202,29 @@ Access::Access(PyWorld& world) : owner_(world) {
   }
 }
 
+// ---- behaviours
+
+namespace {
+
+/// They are called with the other callbacks; the session only tells that it was reset, by whomever.
+class ResetNote : public BehaviourHost {
+ public:
+  explicit ResetNote(bool& note) : note_(note) {}
+  bool before_step(Session&, std::vector<Diagnostic>&) override { return true; }
+  void after_reset(Session&) override { note_ = true; }
+
+ private:
+  bool& note_;
+};
+
+}  // namespace
+
+void PyWorld::run_behaviours(py::object runner) {
+  const Access access(*this);
+  behaviours = std::move(runner);
+  access.session().set_behaviours(std::make_unique<ResetNote>(was_reset_));
+}
+
 // ---- stepping
 
 void PyWorld::step(int count) {
@@ -210,11 +233,14 @@ void PyWorld::step(int count) {
   if (!own_)
     raise_runtime(
         "this world is stepped by the program that runs it: do what is to be done in each step, and return");
-  if (stepping_)
+  if (stepper_ == std::this_thread::get_id())
     raise_runtime(
         "step() was called from a callback of the same world: callbacks read and act, the step follows them");
+  if (stepper_ != std::thread::id())
+    raise_runtime(
+        "another thread is in step(), and the page holds it: press play, or step in one thread only");
   events.clear();
-  stepping_ = true;
+  stepper_ = std::this_thread::get_id();
   std::exception_ptr problem;
   {
     Unlocked unlocked;
@@ -224,7 +250,7 @@ void PyWorld::step(int count) {
       problem = std::current_exception();
     }
   }
-  stepping_ = false;
+  stepper_ = {};
   pull();
   if (problem) std::rethrow_exception(problem);
 }
@@ -235,8 +261,10 @@ void PyWorld::run(Session& s, int count, Unlocked& unlocked) {
   constexpr std::size_t kMostEvents = 1'000'000;
   Clock::time_point looked;
   for (int i = 0; i < count; ++i) {
-    if (!before_step.empty()) call_before_step(unlocked);
+    if (page_) wait_for_page(unlocked);
+    if (behaviours || !before_step.empty()) call_before_step(unlocked);
     s.step();
+    if (page_) page_->live.stepped();
     const std::span<const Event> now = s.world().events();
     if (!now.empty() && events.size() < kMostEvents) events.insert(events.end(), now.begin(), now.end());
     for (const auto& recording : recordings) recording->add(s);
@@ -253,6 +281,7 @@ void PyWorld::call_before_step(Unlocked& unlocked) {
   const Unlocked::Locked locked(unlocked);
   pull();
   const py::object world = self();
+  if (behaviours) behaviours.attr("step_or_raise")(std::exchange(was_reset_, false));
   for (std::size_t i = 0; i < before_step.size(); ++i) {  // one may add another
     const py::object function = before_step[i].function;
     function(world);

@@ -22,6 +22,7 @@
 #include <pybind11/pybind11.h>
 
 #include "karakuri/control/feedforward.h"
+#include "karakuri/server/live_session.h"
 #include "karakuri/session/session.h"
 #include "python/arrays.h"
 #include "python/gil.h"
@@ -39,6 +40,21 @@ struct Mirror {
   std::size_t size() const { return values->size(); }
   /// Other numbers from now on; arrays of the old ones stay as they are, for reading.
   void resize(std::size_t size);
+};
+
+/// The page that shows a world, served between steps.
+struct Page {
+  Page(Session& session, Server started, bool paced)
+      : server(std::move(started)), live(session, server), real_time(paced) {}
+  Server server;
+  LiveSession live;
+  bool real_time;
+};
+
+struct ButtonCallback {
+  std::string name;
+  py::object function;
+  long long seen = 0;  // presses that it was called for
 };
 
 struct StepCallback {
@@ -75,6 +91,20 @@ class PyWorld {
 
   py::object self();  // as Python's object
 
+  // ---- the page (page.cc); docs/python.md tells what a script sees of it
+  /// @return Its address.
+  std::string show(const ServerOptions& options, bool real_time);
+  /// The address; empty: there is none.
+  std::string page_url();
+  /// What clients want, and frames, where nobody steps just now. False: there is no page any more.
+  bool serve();
+  /// False: somebody has used the engine all the time, and the page is still there.
+  bool close_page(double seconds);
+  /// Functions of buttons that were pressed.
+  void call_buttons();
+
+  void run_behaviours(py::object runner);
+
   std::vector<StepCallback> before_step;
   std::vector<EventCallback> on_event;
   std::vector<std::shared_ptr<Recording>> recordings;
@@ -88,6 +118,12 @@ class PyWorld {
   void acquire();
   void leave();
   void run(Session& s, int count, Unlocked& unlocked);
+  void wait_for_page(Unlocked& unlocked);
+  void lend(Unlocked& unlocked);
+  void end_page();
+  struct Numbers;
+  Numbers numbers() const;
+  void take_changes(const Numbers& before);
   void call_before_step(Unlocked& unlocked);
   void call_on_event(const std::vector<Event>& happened, Unlocked& unlocked);
   void push_coordinates(Session& s, Mirror& mirror, bool positions);
@@ -100,9 +136,19 @@ class PyWorld {
   std::mutex mutex_;
   std::atomic<std::thread::id> user_{};  // who holds it
   int depth_ = 0;
-  bool stepping_ = false;
+  std::thread::id stepper_;  // who is in step()
   Mirror q_, v_, tau_, u_, poses_;
   std::vector<double> tau_pushed_;
+
+  bool was_reset_ = false;  // and behaviours do not know yet
+  std::unique_ptr<Page> page_;
+  std::atomic<bool> shown_{false}, closing_{false};
+  std::mutex url_mutex_;
+  std::string url_;  // for those who cannot wait for the engine
+
+ public:
+  std::vector<ButtonCallback> buttons;
+  py::object behaviours;  // karakuri._behaviours.Runner, or nothing
 };
 
 /// Exclusive use of the engine, with what Python has written taken over. Call changed() after acting on it.

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
-#include "karakuri/core/hash.h"
 #include "karakuri/io/load.h"
 #include "karakuri/io/save.h"
 #include "python/errors.h"

@@ -53,6 +53,18 @@ std::unique_ptr<PyWorld> from_text(const std::string& text, const fs::path& path
   return start(take(load_native(text, named)), seed, keyframe);
 }
 
+/// [(name, file, {parameter: value})]
+py::list named_behaviours(PyWorld& w) {
+  const Access access(w);
+  py::list all;
+  for (const Behaviour& b : access.session().scene().script.behaviours) {
+    py::dict parameters;
+    for (const auto& [name, value] : b.parameters) parameters[name.c_str()] = py::cast(value);
+    all.append(py::make_tuple(b.name, b.file.string(), parameters));
+  }
+  return all;
+}
+
 void bind_making(py::class_<PyWorld>& world) {
   world.def_static("_load", &load, py::arg("path"), py::arg("seed"), py::arg("keyframe"), py::arg("base"),
                    py::arg("strict"), py::arg("package_paths"));
@@ -68,6 +80,8 @@ void bind_making(py::class_<PyWorld>& world) {
   world.def("_enter", [](PyWorld& w) { w.session(), w.pull(); });
   world.def("_leave", [](PyWorld& w) { const Access access(w); });
   world.def("_release", &PyWorld::release);
+  world.def("_named_behaviours", &named_behaviours);
+  world.def("_run_behaviours", &PyWorld::run_behaviours);
   world.def(
       "save_scene",
       [](PyWorld& w, const fs::path& path, bool keep) {
@@ -372,6 +386,7 @@ void bind_world(py::module_& m) {
   bind_snapshot(m, world);
   bind_recording(m, world);
   bind_events(m, world);
+  bind_page(m, world);
   world.def("ray_cast", &ray_cast, py::arg("origin"), py::arg("direction"), py::arg("limit") = 1e3,
             py::arg("ignore") = py::none(),
             "The first shape that a ray meets, a dict of link, distance [m], point [m] and normal; None "

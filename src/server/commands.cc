@@ -257,18 +257,8 @@ LiveSession::Impl::Errors LiveSession::Impl::push(const Json& message) {
 
 LiveSession::Impl::Errors LiveSession::Impl::press(const Json& message) {
   const auto name = message.at("name").get<std::string>();
-  Errors errors;
-  for (const UiElement& element : session.scene().script.ui) {
-    const auto* button = std::get_if<Button>(&element);
-    if (!button || button->name != name) continue;
-    for (const Action& action : button->actions) {
-      also([&](Session& s) { s.perform(action); });
-      const Errors found = session.perform(action);
-      errors.insert(errors.end(), found.begin(), found.end());
-    }
-    return errors;
-  }
-  return {refused(fmt::format("there is no button '{}'", name))};
+  also([&](Session& s) { s.press(name); });
+  return session.press(name);
 }
 
 LiveSession::Impl::Errors LiveSession::Impl::set(const Json& message) {

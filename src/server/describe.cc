@@ -34,6 +34,32 @@ Json inertia_box(const Inertia& inertia) {
   return {{"pose", pose_json({axes, inertia.com})}, {"half", vector_json(half)}};
 }
 
+Json elements_json(const Session& session) {
+  Json all = Json::array();
+  for (const UiElement& element : session.scene().script.ui) {
+    if (const auto* slider = std::get_if<Slider>(&element)) {
+      const Result<double> value = session.get("ui." + slider->name);
+      all.push_back({{"kind", "slider"},
+                     {"name", slider->name},
+                     {"min", slider->min},
+                     {"max", slider->max},
+                     {"value", number(value.ok() ? *value : slider->value)}});
+    } else if (const auto* button = std::get_if<Button>(&element)) {
+      all.push_back({{"kind", "button"}, {"name", button->name}});
+    } else if (const auto* text = std::get_if<Text>(&element)) {
+      all.push_back({{"kind", "text"}, {"name", text->name}, {"text", text->text}});
+    }
+  }
+  return all;
+}
+
+Json plots_json(const LoadedScene& scene) {
+  Json all = Json::array();
+  for (const Plot& plot : scene.script.plots)
+    all.push_back({{"title", plot.title}, {"signals", plot.signals}});
+  return all;
+}
+
 class Describer {
  public:
   explicit Describer(const Session& session)
@@ -49,8 +75,8 @@ class Describer {
                 {"visuals", visuals()},
                 {"colliders", colliders()},
                 {"meshes", Json::array()},
-                {"ui", ui()},
-                {"plots", plots()},
+                {"ui", elements_json(session_)},
+                {"plots", plots_json(scene_)},
                 {"actuators", actuators()},
                 {"sensors", sensors()},
                 {"keyframes", names(scene_.keyframes)}};
@@ -162,33 +188,6 @@ class Describer {
     return all;
   }
 
-  Json ui() const {
-    Json all = Json::array();
-    for (const UiElement& element : scene_.script.ui) {
-      if (const auto* slider = std::get_if<Slider>(&element)) {
-        all.push_back(
-            {{"kind", "slider"},
-             {"name", slider->name},
-             {"min", slider->min},
-             {"max", slider->max},
-             {"value", number(session_.get("ui." + slider->name).ok() ? *session_.get("ui." + slider->name)
-                                                                      : slider->value)}});
-      } else if (const auto* button = std::get_if<Button>(&element)) {
-        all.push_back({{"kind", "button"}, {"name", button->name}});
-      } else if (const auto* text = std::get_if<Text>(&element)) {
-        all.push_back({{"kind", "text"}, {"name", text->name}, {"text", text->text}});
-      }
-    }
-    return all;
-  }
-
-  Json plots() const {
-    Json all = Json::array();
-    for (const Plot& plot : scene_.script.plots)
-      all.push_back({{"title", plot.title}, {"signals", plot.signals}});
-    return all;
-  }
-
   Json actuators() const {
     Json all = Json::array();
     for (std::size_t i = 0; i < scene_.actuators.size(); ++i) {
@@ -238,6 +237,10 @@ class Describer {
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Description describe(const Session& session) { return Describer(session).make(); }
+
+Json ui_json(const Session& session) {
+  return {{"type", "ui"}, {"ui", elements_json(session)}, {"plots", plots_json(session.scene())}};
+}
 
 Json settings_json(const Session& session) {
   const WorldSettings& s = session.world().settings();

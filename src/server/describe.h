@@ -22,6 +22,8 @@ enum class BinaryKind : std::uint32_t { kGeometry = 1, kFrame = 2, kFile = 3 };
 Description describe(const Session& session);
 /// Settings, as keys of session.set() know them.
 Json settings_json(const Session& session);
+/// The message `ui`: sliders, buttons, texts and plots.
+Json ui_json(const Session& session);
 /// What inspectors may change: masses and frictions by link, limits by joint.
 Json properties_json(const Session& session);
 /// As JSON text; names come from files and need not be UTF-8.

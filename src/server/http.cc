@@ -78,12 +78,16 @@ void Http::answer(http::status status, std::string_view text, std::string_view t
   response->set(http::field::content_type, beast::string_view(type.data(), type.size()));
   response->set(http::field::cache_control, "no-store");
   response->set("X-Content-Type-Options", "nosniff");
-  response->set("X-Frame-Options", "SAMEORIGIN");
+  // a notebook is another origin, of this machine; what it frames still asks for the token
+  const bool framed = server_.options.in_notebooks;
+  if (!framed) response->set("X-Frame-Options", "SAMEORIGIN");
   response->set("Referrer-Policy", "no-referrer");
-  response->set("Content-Security-Policy",
-                "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src "
-                "'self' data:; "
-                "connect-src 'self'; object-src 'none'; base-uri 'none'");
+  response->set(
+      "Content-Security-Policy",
+      std::string("default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+                  "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; ") +
+          (framed ? "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview:"
+                  : "frame-ancestors 'self'"));
   response->body() = std::string(text);
   response->keep_alive(keep_alive_ && status == http::status::ok);
   response->prepare_payload();

@@ -37,7 +37,16 @@ struct LiveSession::Impl {
   // ---- live_session.cc
   void run(const std::function<bool()>& stop, const std::function<void()>& step);
   void advance(const std::function<void()>& step);
+  double seconds_to_next() const;
   void one_step(const std::function<void()>& step);
+  void after_step();
+  /// When the next step is due, by the scene's time [s].
+  double due() const;
+  void forgive_lateness();
+  void serve();
+  void notice_time();
+  void send_due();
+  void send_ui();
   void handle_events();
   void greet(ClientId id);
   void describe_scene();
@@ -101,7 +110,10 @@ struct LiveSession::Impl {
   double speed = 1;
   Clock::time_point clock_start = Clock::now();  // when the scene's time was clock_time
   double clock_time = 0;
-  Clock::time_point last_frame{}, last_status{};
+  double seen_time = 0;  // the scene's, when it was last looked at
+  int seen_ui = 0;
+  bool description_fits = true;  // else its sliders, buttons, texts and plots are old
+  Clock::time_point last_frame{}, last_status{}, last_ui{};
   double rate_time = 0, real_time_factor = 0;  // at the last status: the scene's time
   StepTimes times;                             // smoothed
   std::string halted_by;                       // what a behaviour failed with; empty: none has

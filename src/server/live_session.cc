@@ -19,6 +19,8 @@ double seconds(std::chrono::steady_clock::duration d) { return std::chrono::dura
 constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
 constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
 constexpr double kStatusSeconds = 0.1;
+// [s] A system sleeps some 0.06 ms longer than asked; commands wait for the longest.
+constexpr double kShortestPause = 5e-5, kLongestPause = 5e-3;
 
 Json times_json(const StepTimes& t) {
   return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
@@ -38,16 +40,21 @@ LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
   describe_scene();
   timeline.keep(session);
   restart_clock();
+  seen_time = session.time();
+  seen_ui = session.ui_version();
 }
 
 void LiveSession::Impl::describe_scene() {
+  description_fits = true;
   description = describe(session);
   scene_text = std::make_shared<const std::string>(std::move(description.json));
 }
 
 LiveSession::LiveSession(Session& session, Server& server, const LiveOptions& options)
     : impl_(std::make_unique<Impl>(session, server, options)) {}
-LiveSession::~LiveSession() = default;
+LiveSession::~LiveSession() {
+  for (const auto& [id, client] : impl_->clients) impl_->end_drag(id);  // the session goes on without them
+}
 void LiveSession::run(const std::function<bool()>& stop, const std::function<void()>& step) {
   impl_->run(stop, step);
 }
@@ -62,15 +69,26 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
   while (!stop()) {
     handle_events();
     advance(step);
-    const auto now = Clock::now();
-    if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
-    if (seconds(now - last_status) >= kStatusSeconds) send_status();
-    const double ahead = single_steps > 0 ? 0
-                         : paused || waiting
-                             ? 0.005
-                             : (session.time() - clock_time) / speed - seconds(now - clock_start);
-    if (ahead > 1e-3) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 0.005)));
+    send_due();
+    if (const double pause = seconds_to_next(); pause > kShortestPause)
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
+}
+
+void LiveSession::Impl::send_due() {
+  const auto now = Clock::now();
+  if (session.ui_version() != seen_ui && seconds(now - last_ui) >= 1 / options.frame_rate) send_ui();
+  if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
+  if (seconds(now - last_status) >= kStatusSeconds) send_status();
+}
+
+double LiveSession::Impl::due() const { return clock_time + speed * seconds(Clock::now() - clock_start); }
+
+/// [s] until a step is due, or commands are looked at again.
+double LiveSession::Impl::seconds_to_next() const {
+  if (single_steps > 0) return 0;
+  if (paused || waiting) return kLongestPause;
+  return std::min(kLongestPause, (session.time() + 0.5 * session.world().settings().dt - due()) / speed);
 }
 
 /// The steps that are due, for a slice of wall time at most.
@@ -79,14 +97,15 @@ void LiveSession::Impl::advance(const std::function<void()>& step) {
   while (single_steps > 0 && seconds(Clock::now() - start) < kSliceSeconds) --single_steps, one_step(step);
   if (paused || waiting) return;
   const double dt = session.world().settings().dt;
-  while (true) {
-    const auto now = Clock::now();
-    const double due = clock_time + speed * seconds(now - clock_start);
-    if (session.time() + 0.5 * dt > due || seconds(now - start) > kSliceSeconds) break;
+  while (session.time() + 0.5 * dt <= due() && seconds(Clock::now() - start) <= kSliceSeconds) {
     one_step(step);
     if (session.halted()) break;
   }
-  const double late = seconds(Clock::now() - clock_start) - (session.time() - clock_time) / speed;
+  forgive_lateness();
+}
+
+void LiveSession::Impl::forgive_lateness() {
+  const double late = (due() - session.time()) / speed;
   if (late > kMostLate)
     clock_start +=
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late - kMostLate));
@@ -94,6 +113,10 @@ void LiveSession::Impl::advance(const std::function<void()>& step) {
 
 void LiveSession::Impl::one_step(const std::function<void()>& step) {
   step();
+  after_step();
+}
+
+void LiveSession::Impl::after_step() {
   tell_problems();
   if (session.halted()) {  // nothing moves, and waiting is not being late
     single_steps = 0;
@@ -108,6 +131,47 @@ void LiveSession::Impl::one_step(const std::function<void()>& step) {
                           &StepTimes::solve, &StepTimes::integrate, &StepTimes::finish})
     smooth(times.*part, t.*part);
 }
+
+// ---- stepped by somebody else
+
+void LiveSession::Impl::serve() {
+  notice_time();
+  handle_events();
+  if (clients.empty()) paused = false, single_steps = 0;  // nobody is there to go on
+  seen_time = session.time();
+  send_due();
+}
+
+/// It may have been set meanwhile.
+void LiveSession::Impl::notice_time() {
+  const double now = session.time();
+  if (now == seen_time) return;
+  if (now < seen_time) broadcast({{"type", "restarted"}, {"time", now}});
+  timeline.keep(session);
+  rate_time = now;
+  changed = true;
+  restart_clock();
+}
+
+void LiveSession::serve() { impl_->serve(); }
+void LiveSession::touched() { impl_->changed = true; }
+
+bool LiveSession::may_step(bool real_time) const {
+  const Impl& s = *impl_;
+  if (s.clients.empty() || s.single_steps > 0) return true;
+  const double half = 0.5 * s.session.world().settings().dt;
+  return !s.paused && (!real_time || s.session.time() + half <= s.due());
+}
+
+void LiveSession::stepped() {
+  Impl& s = *impl_;
+  s.after_step();
+  s.single_steps = std::max(0, s.single_steps - 1);
+  s.seen_time = s.session.time();
+  s.forgive_lateness();
+}
+
+// ---- problems
 
 Json server_detail::problem_json(const Diagnostic& d, Json id) {
   return {
@@ -148,16 +212,17 @@ void LiveSession::Impl::handle_events() {
 }
 
 void LiveSession::Impl::send_scene(ClientId id) {
+  if (!description_fits) describe_scene();
   server.send_shared(id, scene_text, false);
   server.send_shared(id, description.geometry, true);
   server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
 }
 
 void LiveSession::Impl::greet(ClientId id) {
+  if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
   clients[id] = {};
   send_scene(id);
   server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
-  if (std::exchange(waiting, false)) restart_clock();
   changed = true;
   last_status = {};
 }
@@ -165,6 +230,15 @@ void LiveSession::Impl::greet(ClientId id) {
 void LiveSession::Impl::broadcast(const Json& message) {
   const std::string text = dump(message);
   for (const auto& [id, client] : clients) server.send_text(id, text);
+}
+
+/// Sliders, buttons, texts and plots have changed. Who comes later has them with the scene.
+void LiveSession::Impl::send_ui() {
+  seen_ui = session.ui_version();
+  last_ui = Clock::now();
+  description_fits = false;
+  broadcast(ui_json(session));
+  changed = true;
 }
 
 /// One body for all who look at the same things; a client that has not taken its last one gets none.

@@ -11,13 +11,18 @@ void Timeline::keep(const Session& session) {
     entries_.pop_back();
   }
   const double slack = 1e-3 * session.world().settings().dt;  // times are sums of steps
-  if (!entries_.empty() && now < entries_.back().time + period_ - slack) return;
+  if (!entries_.empty() && now < entries_.back().time + period() - slack) return;
   entries_.push_back({now, session.snapshot()});
   bytes_ += entries_.back().bytes();
   while (entries_.size() > 1 && (entries_.front().time < now - seconds_ || bytes_ > most_bytes_)) {
     bytes_ -= entries_.front().bytes();
     entries_.pop_front();
   }
+}
+
+double Timeline::period() const {
+  const double share = static_cast<double>(entries_.back().bytes()) / static_cast<double>(most_bytes_);
+  return std::max(period_, share * seconds_);
 }
 
 void Timeline::clear() {

@@ -23,6 +23,9 @@ class Timeline {
   const SessionSnapshot& at(double time) const;
 
  private:
+  /// Large states are kept less often, so that the memory lasts for all the seconds.  @pre !empty()
+  double period() const;
+
   struct Entry {
     double time = 0;
     SessionSnapshot state;

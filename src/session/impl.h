@@ -67,7 +67,9 @@ struct Session::Impl {
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
   std::unique_ptr<BehaviourHost> behaviours;
-  bool halted = false;  // by a behaviour
+  bool halted = false;             // by a behaviour
+  std::vector<long long> presses;  // by element of the page
+  int ui_version = 0;
   bool drives_changed = true;
   std::size_t last_driven = 0;  // where driven_index() looks first
 

@@ -64,7 +64,7 @@ int sensor_size(const LoadedScene& scene, const Sensor& sensor) {
 
 namespace {
 
-void put(const Vec3& v, std::span<double> out, std::size_t at = 0) {
+void put_at(const Vec3& v, std::span<double> out, std::size_t at = 0) {
   for (int i = 0; i < 3; ++i) out[at + static_cast<std::size_t>(i)] = v[i];
 }
 
@@ -144,20 +144,20 @@ void measure_frame(const World& world, const Sensor& sensor, std::span<double> o
   const Vec3 arm = X_WS.p - X_WL.p;
   const Motion V = world.velocity(sensor.link);
   switch (sensor.kind) {
-    case SensorKind::kFramePosition: return put(X_WS.p, out);
-    case SensorKind::kFrameAxis: return put(X_WS.R.col(axis_of(sensor)), out);
+    case SensorKind::kFramePosition: return put_at(X_WS.p, out);
+    case SensorKind::kFrameAxis: return put_at(X_WS.R.col(axis_of(sensor)), out);
     case SensorKind::kFrameOrientation: {
       const auto quaternion = unit_quaternion(X_WS.R);
       std::copy(quaternion.begin(), quaternion.end(), out.begin());
       return;
     }
-    case SensorKind::kFrameLinearVelocity: return put(V.shifted(arm).linear, out);
-    case SensorKind::kFrameAngularVelocity: return put(V.angular, out);
-    case SensorKind::kVelocimeter: return put(X_WS.R.transpose() * V.shifted(arm).linear, out);
-    case SensorKind::kFrameAngularAcceleration: return put(world.acceleration(sensor.link).angular, out);
+    case SensorKind::kFrameLinearVelocity: return put_at(V.shifted(arm).linear, out);
+    case SensorKind::kFrameAngularVelocity: return put_at(V.angular, out);
+    case SensorKind::kVelocimeter: return put_at(X_WS.R.transpose() * V.shifted(arm).linear, out);
+    case SensorKind::kFrameAngularAcceleration: return put_at(world.acceleration(sensor.link).angular, out);
     case SensorKind::kFrameLinearAcceleration:
       // as MuJoCo has it, gravity counts: a frame at rest reads 9.81 upwards
-      return put(X_WL.R * world.inertial(sensor.link, sensor.X_LS.p).acceleration, out);
+      return put_at(X_WL.R * world.inertial(sensor.link, sensor.X_LS.p).acceleration, out);
     case SensorKind::kTouch: out[0] = touch(world, sensor.link); return;
     case SensorKind::kRangefinder: out[0] = range(world, sensor, X_WS); return;
     default: return;
@@ -167,9 +167,9 @@ void measure_frame(const World& world, const Sensor& sensor, std::span<double> o
 void measure_inertial(const World& world, const Sensor& sensor, std::span<double> out) {
   const World::InertialReading felt = world.inertial(sensor.link, sensor.X_LS.p);
   const Mat3 R_SL = sensor.X_LS.R.transpose();
-  if (sensor.kind != SensorKind::kAccelerometer) put(R_SL * felt.angular_velocity, out);
-  if (sensor.kind == SensorKind::kAccelerometer) put(R_SL * felt.acceleration, out);
-  if (sensor.kind == SensorKind::kInertialUnit) put(R_SL * felt.acceleration, out, 3);
+  if (sensor.kind != SensorKind::kAccelerometer) put_at(R_SL * felt.angular_velocity, out);
+  if (sensor.kind == SensorKind::kAccelerometer) put_at(R_SL * felt.acceleration, out);
+  if (sensor.kind == SensorKind::kInertialUnit) put_at(R_SL * felt.acceleration, out, 3);
 }
 
 }  // namespace
@@ -192,12 +192,12 @@ void Session::Impl::measure(int index, std::span<double> out) const {
     case SensorKind::kGyro:
     case SensorKind::kAccelerometer:
     case SensorKind::kInertialUnit: measure_inertial(world, sensor, out); break;
-    case SensorKind::kForce: put(wrench_at(world, sensor, scene).force, out); break;
-    case SensorKind::kTorque: put(wrench_at(world, sensor, scene).moment, out); break;
+    case SensorKind::kForce: put_at(wrench_at(world, sensor, scene).force, out); break;
+    case SensorKind::kTorque: put_at(wrench_at(world, sensor, scene).moment, out); break;
     case SensorKind::kForceTorque: {
       const Force wrench = wrench_at(world, sensor, scene);
-      put(wrench.force, out);
-      put(wrench.moment, out, 3);
+      put_at(wrench.force, out);
+      put_at(wrench.moment, out, 3);
       break;
     }
     default: measure_frame(world, sensor, out);

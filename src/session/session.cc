@@ -65,6 +65,7 @@ Session::Impl::Impl(LoadedScene loaded, World made, const SessionOptions& given)
   }
   state.readings.resize(static_cast<std::size_t>(numbers));
   state.sliders.resize(scene.script.ui.size());
+  presses.resize(scene.script.ui.size());
   for (std::size_t i = 0; i < scene.script.ui.size(); ++i) {
     if (const auto* slider = std::get_if<Slider>(&scene.script.ui[i])) state.sliders[i] = slider->value;
   }

@@ -84,8 +84,9 @@ void visit(auto& ar, SessionState& s) {
   visit(ar, s.forces);
 }
 
-bool same_sizes(const SessionState& a, const SessionState& b) {
-  return a.controls.size() == b.controls.size() && a.sliders.size() == b.sliders.size() &&
+/// Sliders may have been added since `a` was taken.
+bool fits(const SessionState& a, const SessionState& b) {
+  return a.controls.size() == b.controls.size() && a.sliders.size() <= b.sliders.size() &&
          a.readings.size() == b.readings.size() && a.next_sample.size() == b.next_sample.size() &&
          a.next_event.size() == b.next_event.size();
 }
@@ -105,7 +106,7 @@ std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
   SessionState own;
   Reader reader(snapshot.own);
   visit(reader, own);
-  if (!reader.good() || !same_sizes(own, s.state))
+  if (!reader.good() || !fits(own, s.state))
     return {
         {Severity::kError, "snapshot", "it is damaged, or of another session", "take it from this scene"}};
   if (std::vector<Diagnostic> flaws = find_flaws(snapshot.settings); !flaws.empty()) return flaws;
@@ -115,6 +116,9 @@ std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
   s.world.set_settings(settings);
   if (snapshot.gravity != s.world.gravity()) s.world.set_gravity(snapshot.gravity);
   s.world.restore(snapshot.world);  // once more: the two may have woken what slept
+  own.sliders.insert(own.sliders.end(),
+                     s.state.sliders.begin() + static_cast<std::ptrdiff_t>(own.sliders.size()),
+                     s.state.sliders.end());
   s.state = std::move(own);
   s.drives_changed = true;  // a control may have been set and not yet used; the same again changes nothing
   if (s.behaviours) s.behaviours->after_reset(*this);

@@ -40,7 +40,6 @@ constexpr int kMostFailures = 3;
 constexpr double kDecrease = 0.03;  // of α
 constexpr double kRecentreGain = 0.1;
 constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
-constexpr double kPolish = 1e-3;        // of the target: a step that is nearly free goes this far
 constexpr double kTinyPivot = 1e-300;
 
 int padded(int n) { return (n + 3) / 4 * 4; }
@@ -189,10 +188,12 @@ void classify(const Problem& p, double alpha, Workspace::Memory& m) {
   }
 }
 
-/// (3), (4) and what u that leaves, at y.
+/// L y + q.
+void update_motion(RangeMemory& f) { add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data()); }
+
+/// (3), (4) and what u that leaves, at the motion.
 void update_impulses(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
-  add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data());
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const RangeBlock& b = f.blocks[i];
@@ -239,22 +240,31 @@ void scale_rows(const Problem& p, double alpha, Workspace::Memory& m) {
   }
 }
 
-/// F' of (5), row by row: tiles of four rows and four columns.
-void assemble(RangeMemory& f) {
-  const int stride = f.stride;
-  for (int i = 0; i < stride; i += 4) {
-    for (int j = 0; j < stride; j += 4) {
-      V4 sum[4] = {};
-      for (int k = 0; k < f.active; ++k) {
-        const double* left = f.factor.data() + static_cast<std::size_t>(f.rows[k]) * stride + i;
-        const V4 right = load4(f.scaled.data() + static_cast<std::size_t>(k) * stride + j);
-        for (int r = 0; r < 4; ++r) sum[r] += broadcast(left[r]) * right;
-      }
-      for (int r = 0; r < 4; ++r)
-        store4(f.matrix.data() + static_cast<std::size_t>(i + r) * stride + j, sum[r]);
-    }
+/// A tile of F', four rows from i on and `kVectors` times four columns from j on.
+template <int kVectors>
+void assemble_tile(RangeMemory& f, int i, int j) {
+  V4 sum[4][kVectors] = {};
+  for (int k = 0; k < f.active; ++k) {
+    const double* left = f.factor.data() + static_cast<std::size_t>(f.rows[k]) * f.stride + i;
+    const double* right = f.scaled.data() + static_cast<std::size_t>(k) * f.stride + j;
+    V4 of_right[kVectors];
+    for (int c = 0; c < kVectors; ++c) of_right[c] = load4(right + 4 * c);
+    for (int r = 0; r < 4; ++r)
+      for (int c = 0; c < kVectors; ++c) sum[r][c] += broadcast(left[r]) * of_right[c];
   }
-  for (int i = 0; i < f.rank; ++i) f.matrix[static_cast<std::size_t>(i) * (stride + 1)] += 1.0;
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < kVectors; ++c)
+      store4(f.matrix.data() + static_cast<std::size_t>(i + r) * f.stride + j + 4 * c, sum[r][c]);
+}
+
+/// F' of (5), row by row.
+void assemble(RangeMemory& f) {
+  for (int i = 0; i < f.stride; i += 4) {
+    int j = 0;
+    for (; j + 8 <= f.stride; j += 8) assemble_tile<2>(f, i, j);
+    if (j < f.stride) assemble_tile<1>(f, i, j);
+  }
+  for (int i = 0; i < f.rank; ++i) f.matrix[static_cast<std::size_t>(i) * (f.stride + 1)] += 1.0;
 }
 
 /// Four rows, from `first` on, less their multiples of the pivot's; columns from `begin` on, a multiple of
@@ -313,15 +323,29 @@ double proximal_residual(const Problem& p, const Workspace::Memory& m) {
   return std::sqrt(sum);
 }
 
-/// y and λ that solve (5) with the classes as they are and F' factored.
+/// residual ← y − Lᵀ λ: all of it at once, row after row.
+void find_residual(const Problem& p, RangeMemory& f) {
+  for (int k = 0; k < f.stride; k += 4) {
+    V4 even = load4(f.y.data() + k), odd = broadcast(0.0);
+    const double* row = f.factor.data() + k;
+    int i = 0;
+    for (; i + 2 <= p.rows(); i += 2, row += 2 * f.stride) {
+      even -= broadcast(f.lambda[i]) * load4(row);
+      odd -= broadcast(f.lambda[i + 1]) * load4(row + f.stride);
+    }
+    if (i < p.rows()) even -= broadcast(f.lambda[i]) * load4(row);
+    store4(f.residual.data() + k, even + odd);
+  }
+}
+
+/// y and λ that solve (5) with the classes as they are and F' factored, from the motion at y.
 void take_step(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   update_impulses(p, alpha, m);
-  for (int k = 0; k < f.rank; ++k)
-    f.residual[k] =
-        f.y[k] - dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
+  find_residual(p, f);
   solve_factored(f, f.residual.data());
   for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
+  update_motion(f);
   update_impulses(p, alpha, m);
 }
 
@@ -357,7 +381,7 @@ double recentre(const Problem& p, double alpha, Workspace::Memory& m, bool* slow
   *slow = false;
   project(p, f.lambda);
   double residual = check(p, f.lambda, m);
-  while (residual > kPolish * m.target) {
+  while (residual > m.target) {
     f.centre.assign(f.lambda.begin(), f.lambda.end());
     take_step(p, alpha, m);
     project(p, f.lambda);
@@ -372,10 +396,12 @@ double recentre(const Problem& p, double alpha, Workspace::Memory& m, bool* slow
   return residual;
 }
 
-/// y = Lᵀ λ.
-void motion_of(const Problem& p, RangeMemory& f) {
-  for (int k = 0; k < f.rank; ++k)
-    f.y[k] = dot(f.columns.data() + static_cast<std::size_t>(k) * f.padded, f.lambda.data(), p.rows());
+/// y = Lᵀ λ, and the motion.
+void start_from_impulses(const Problem& p, RangeMemory& f) {
+  std::fill(f.y.begin(), f.y.end(), 0.0);
+  find_residual(p, f);
+  for (int k = 0; k < f.rank; ++k) f.y[k] = -f.residual[k];
+  update_motion(f);
 }
 
 }  // namespace
@@ -411,7 +437,7 @@ void range_newton(const Problem& p, int max_solves, double acceptable, Workspace
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {
     f.centre.assign(f.lambda.begin(), f.lambda.end());
     f.u.assign(m.u.begin(), m.u.end());
-    motion_of(p, f);
+    start_from_impulses(p, f);
     const int solves = solve_proximal(p, alpha, kInnerGoal * before, std::min(kMostInner, left), m);
     left -= solves;
     report.newton_iterations += solves;

@@ -77,13 +77,15 @@ void Batch::give_inputs(int copy) {
   if (!is_whole(copy)) return;
   const std::size_t row = static_cast<std::size_t>(copy) * nv_;
   World& w = worlds_[copy];
-  for (const auto& [joint, first] : joints_) {
-    const std::size_t dofs = w.v(joint).size();
-    w.set_effort(joint, {effort_.data() + row + first, dofs});
-    for (std::size_t k = 0; k < dofs; ++k) {
+  for (const auto& [joint, first] : joints_) {  // setting costs more than looking
+    const std::span<const double> now = w.effort(joint), wanted{effort_.data() + row + first, now.size()};
+    if (!std::ranges::equal(now, wanted)) w.set_effort(joint, wanted);
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      const double q = q_target_[row + first + k], v = v_target_[row + first + k];
       Drive drive = w.drive(joint, static_cast<int>(k));
-      drive.q_target = q_target_[row + first + k];
-      drive.v_target = v_target_[row + first + k];
+      if (drive.q_target == q && drive.v_target == v) continue;
+      drive.q_target = q;
+      drive.v_target = v;
       w.set_drive(joint, drive, static_cast<int>(k));
     }
   }

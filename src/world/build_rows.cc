@@ -1,5 +1,5 @@
-// All rows of the step in a fixed order: loops, couplings, limits, tendons, dry friction, drives, springs,
-// contacts.
+// All rows of the step in a fixed order: loops, couplings, loops that give way, limits, tendons, dry
+// friction, drives, springs, contacts.
 #include <algorithm>
 #include <cmath>
 
@@ -28,12 +28,30 @@ void add_loops(World::Impl& w, double h) {
   update_bias_accelerations(w.model, w.ws);
   for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
     const Loop& loop = w.model.loops[i];
-    if (!w.state.loop_closed[i] || (!w.responds(loop.body_f) && !w.responds(loop.body_m))) continue;
+    if (!loop.held() || !w.state.loop_closed[i] || !w.answers(loop)) continue;
     int row = w.rows.size();
     add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.loop_chord[i], w.rows);
     if (row == w.rows.size()) continue;
     for (int k = 0; k < 6; ++k)
       if (w.rows.blocks.back().which >> k & 1) w.rows.lambda[row++] = w.loop_impulse[i][k];
+  }
+}
+
+/// Loops that give way or bound a distance, after all that is held: hold_impulses() counts on that.
+void add_soft_loops(World::Impl& w, double h) {
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
+    const Loop& loop = w.model.loops[i];
+    if (loop.held() || !w.state.loop_closed[i] || !w.answers(loop)) continue;
+    const std::size_t first = w.rows.blocks.size();
+    add_soft_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.rows);
+    for (std::size_t b = first; b < w.rows.blocks.size(); ++b) {
+      const RowBlock& block = w.rows.blocks[b];
+      const std::array<double, 6>& last = w.loop_impulse[i];
+      if (block.source == RowSource::kSoftLoop)
+        std::copy_n(last.begin(), block.size, w.rows.lambda.begin() + block.row);
+      else
+        w.rows.lambda[block.row] = std::max(0.0, world_detail::loop_limit_sign(block.source) * last[0]);
+    }
   }
 }
 
@@ -160,6 +178,8 @@ void World::Impl::release_unresponsive(std::span<ImpulseRow> all) const {
   }
 }
 
+bool World::Impl::answers(const Loop& loop) const { return responds(loop.body_f) || responds(loop.body_m); }
+
 bool World::Impl::responds(const Relation& relation) const {
   bool any = false;
   relation.for_each_dof([&](const Relation::Term& t) { any = any || responds(model.dofs[t.dof].body); });
@@ -171,6 +191,7 @@ void World::Impl::build_rows(double h) {
   rows.reserve(model);
   add_loops(*this, h);
   add_couplings(*this, h);
+  add_soft_loops(*this, h);
   add_limits(*this, h);
   add_tendons(*this, h);
   add_dof_rows(*this, h);

@@ -58,11 +58,18 @@ void read_impulses(World::Impl& w, double h) {
   clear_joint_impulses(w);
   for (std::size_t i = 0; i < w.model.relations.size(); ++i)
     if (w.responds(w.model.relations[i])) w.relation_impulse[i] = {};
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i)
+    if (w.model.loops[i].bounds() && w.answers(w.model.loops[i])) w.loop_impulse[i] = {};
   for (const RowBlock& block : w.rows.blocks) {
     const double* lambda = w.rows.lambda.data() + block.row;
     switch (block.source) {
       case RowSource::kLoop:
         for (int k = 0; k < 6; ++k) w.loop_impulse[block.index][k] = block.which >> k & 1 ? *lambda++ : 0;
+        break;
+      case RowSource::kSoftLoop: std::copy_n(lambda, block.size, w.loop_impulse[block.index].begin()); break;
+      case RowSource::kLoopLow:
+      case RowSource::kLoopHigh:
+        w.loop_impulse[block.index][0] += world_detail::loop_limit_sign(block.source) * lambda[0];
         break;
       case RowSource::kCoupling:
       case RowSource::kTendonLow:
@@ -172,6 +179,13 @@ void sleep(World::Impl& w) {
   }
 }
 
+/// The time after a step; where that is a whole number of steps, exactly: sums of h drift.
+double later(double time, double h) {
+  constexpr double kNear = 1e-6;  // of a step
+  const double sum = time + h, whole = std::round(sum / h) * h;
+  return std::abs(sum - whole) < kNear * h ? whole : sum;
+}
+
 }  // namespace
 
 void World::Impl::collect_pressing(std::vector<ProxyPair>& out) const {
@@ -184,7 +198,7 @@ void World::Impl::collect_pressing(std::vector<ProxyPair>& out) const {
 
 void World::Impl::finish(double h) {
   quarantine_infinite_states();
-  state.time += h;
+  state.time = later(state.time, h);
   ++steps;
   read_impulses(*this, h);
   read_drives(*this, h);

@@ -91,7 +91,8 @@ void World::Impl::impact(int index) {
   if (rows.size() > 0) {
     for (std::size_t i = 0; i < model.loops.size(); ++i) {
       const Loop& l = model.loops[i];
-      if (!state.loop_closed[i] || (!is_of_island(l.body_f, root) && !is_of_island(l.body_m, root))) continue;
+      const bool of_island = is_of_island(l.body_f, root) || is_of_island(l.body_m, root);
+      if (!l.held() || !state.loop_closed[i] || !of_island) continue;
       add_loop_rows(model, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
     }
     for (std::size_t i = 0; i < model.relations.size(); ++i) {

@@ -143,6 +143,9 @@ inline int relation_slot(RowSource source) {
   return source == RowSource::kTendonHigh ? 1 : source == RowSource::kTendonSpring ? 2 : 0;
 }
 
+/// Of the limits of a distance, whose impulse is kept with this sign as the loop's first.
+inline double loop_limit_sign(RowSource source) { return source == RowSource::kLoopLow ? 1 : -1; }
+
 /// The smaller of the drive's and the joint's limit.
 double drive_limit(const Model& model, const Drive& drive, int dof);
 
@@ -287,6 +290,7 @@ struct World::Impl : world_detail::Persistent {
   }
   bool responds(int body) const { return tree_of[body] >= 0 && trees[tree_of[body]].responds(); }
   bool responds(const Relation& relation) const;               // any of its joints; build_rows.cc
+  bool answers(const Loop& loop) const;                        // any of its bodies; build_rows.cc
   void release_unresponsive(std::span<ImpulseRow> all) const;  // they are not moved; build_rows.cc
   void wake_tree(int tree);
   void freeze_tree(int tree);

@@ -91,7 +91,7 @@ void list_members(const World::Impl& w, const State& at, LoopStage& s, int root 
   s.members.clear();
   s.counted.assign(w.model.trees.size(), 0);
   for (std::size_t i = 0; i < w.model.loops.size(); ++i)
-    if (w.state.loop_closed[i])
+    if (w.state.loop_closed[i] && w.model.loops[i].held())
       add_member(w, at, true, static_cast<int>(i), moving_rows_of(w, static_cast<int>(i)), root, s);
   const std::size_t loops = s.members.size();
   std::size_t parts = 0;

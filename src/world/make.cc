@@ -160,7 +160,8 @@ void exclude_neighbours(World::Impl& w) {
     }
   }
   for (const Loop& loop : w.model.loops)
-    if (loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m) exclude(loop.body_f, loop.body_m);
+    if (loop.joins() && loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m)
+      exclude(loop.body_f, loop.body_m);
   // several links may be one body, so that links have their own lists; sorted by link
   std::vector<std::pair<LinkId, int>> on_link(n);
   for (int i = 0; i < n; ++i) on_link[i] = {w.collider_infos[i].link, i};
@@ -190,7 +191,8 @@ std::uint64_t hash_scene(const World::Impl& w) {
     hash.add(c.radius);
   }
   for (const DofProperties& p : w.model.dof_properties)
-    hash.add(p.lower), hash.add(p.upper), hash.add(p.damping);
+    hash.add(p.lower), hash.add(p.upper), hash.add(p.damping), hash.add(p.limit_stiffness);
+  for (const Loop& l : w.model.loops) hash.add(l.stiffness), hash.add(l.turn_stiffness);
   return hash.value();
 }
 

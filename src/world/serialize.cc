@@ -18,35 +18,36 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
+/// Into room that is large enough, see Sizer.
 class Writer {
  public:
-  explicit Writer(std::vector<std::byte>& out) : out_(out) {}
-  static constexpr bool kReads = false;
-  void raw(void* data, std::size_t size) {
-    const auto* at = static_cast<const std::byte*>(data);
-    out_.insert(out_.end(), at, at + size);
+  explicit Writer(std::byte* out) : out_(out) {}
+  static constexpr bool kReads = false, kInOne = true;
+  void raw(const void* data, std::size_t size) {
+    std::memcpy(out_, data, size);
+    out_ += size;
   }
 
  private:
-  std::vector<std::byte>& out_;
+  std::byte* out_;
 };
 
 /// How many bytes a Writer would write: copying a vector that grows costs more than counting first.
 class Sizer {
  public:
-  static constexpr bool kReads = false;
-  void raw(void*, std::size_t size) { size_ += size; }
+  static constexpr bool kReads = false, kInOne = true;
+  void raw(const void*, std::size_t size) { size_ += size; }
   std::size_t value() const { return size_; }
 
  private:
-  std::size_t size_ = 4 * sizeof(std::uint64_t);  // what stands around the state
+  std::size_t size_ = 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);  // what stands around the state
 };
 
 class Hasher {
  public:
-  static constexpr bool kReads = false;
+  static constexpr bool kReads = false, kInOne = false;  // by numbers: hashes are written down elsewhere
   void raw(void* data, std::size_t size) { hash_.add(std::span(static_cast<const std::byte*>(data), size)); }
   std::uint64_t value() const { return hash_.value(); }
 
@@ -57,7 +58,7 @@ class Hasher {
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> in) : in_(in) {}
-  static constexpr bool kReads = true;
+  static constexpr bool kReads = true, kInOne = true;
   void raw(void* data, std::size_t size) {
     if (size > in_.size()) {
       failed_ = true;
@@ -142,7 +143,9 @@ void visit(Ar& ar, Attachment& a) {
   for (Transform* X : {&j.X_PF, &j.X_CM}) visit(ar, *X);
   for (Vec3* v : {&j.axis, &j.second_axis}) visit(ar, *v);
   visit(ar, j.pitch);
-  visit(ar, j.distance);
+  for (double* x : {&j.distance, &j.range.low, &j.range.high, &j.closing_stiffness, &j.closing_damping,
+                    &j.closing_turn_stiffness, &j.closing_turn_damping})
+    visit(ar, *x);
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::CutJoint& c) {
@@ -177,6 +180,10 @@ void visit(Ar& ar, Contact& c) {
   visit(ar, c.state);
 }
 template <class Ar, class T>
+void raw_of(Ar& ar, std::vector<T>& values) {
+  if (!values.empty()) ar.raw(values.data(), values.size() * sizeof(T));
+}
+template <class Ar, class T>
 void visit(Ar& ar, std::vector<T>& values) {
   std::uint64_t count = values.size();
   visit(ar, count);
@@ -184,6 +191,7 @@ void visit(Ar& ar, std::vector<T>& values) {
     if (count > ar.left()) return ar.fail();  // every element takes a byte at least
     values.resize(count);
   }
+  if constexpr (Ar::kInOne && std::is_arithmetic_v<T>) return raw_of(ar, values);
   for (T& value : values) visit(ar, value);
 }
 template <class Ar>
@@ -292,18 +300,16 @@ Snapshot World::snapshot() const {
   Snapshot out{impl_->scene_hash, {}};
   Sizer sizer;
   visit(sizer, static_cast<Persistent&>(*impl_));
-  out.bytes.reserve(sizer.value());
-  Writer writer(out.bytes);
+  out.bytes.resize(sizer.value());
+  Writer writer(out.bytes.data());
   std::uint64_t magic = kMagic, scene = impl_->scene_hash;
   std::uint32_t version = kVersion;
   visit(writer, magic);
   visit(writer, version);
   visit(writer, scene);
   visit(writer, static_cast<Persistent&>(*impl_));
-  Hash sum;
-  sum.add(std::span<const std::byte>(out.bytes));
-  std::uint64_t checksum = sum.value();
-  visit(writer, checksum);
+  std::uint64_t sum = checksum(std::span<const std::byte>(out.bytes).first(out.bytes.size() - sizeof sum));
+  visit(writer, sum);
   return out;
 }
 
@@ -311,7 +317,7 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
   const std::span<const std::byte> bytes(snapshot.bytes);
   if (bytes.size() < 28) return {refuse("it is too short to be one", "write it whole")};
   Reader reader(bytes.first(bytes.size() - 8));
-  std::uint64_t magic = 0, scene = 0, checksum = 0;
+  std::uint64_t magic = 0, scene = 0, sum = 0;
   std::uint32_t version = 0;
   visit(reader, magic);
   visit(reader, version);
@@ -320,10 +326,8 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
   if (version != kVersion)
     return {
         refuse(fmt::format("it has version {}", version), fmt::format("this library reads {}", kVersion))};
-  std::memcpy(&checksum, bytes.data() + bytes.size() - 8, 8);
-  Hash sum;
-  sum.add(bytes.first(bytes.size() - 8));
-  if (sum.value() != checksum)
+  std::memcpy(&sum, bytes.data() + bytes.size() - 8, 8);
+  if (checksum(bytes.first(bytes.size() - 8)) != sum)
     return {refuse("its checksum is wrong: it is damaged or cut off", "make it anew")};
   if (scene != impl_->scene_hash)
     return {refuse("it is of another scene", "load the scene that it was taken of")};
@@ -373,7 +377,8 @@ void World::Impl::replace(const Persistent& read) {
   static_cast<Persistent&>(*this) = read;
   for (const Attachment& a : attached) {
     add_attached_loop(a);
-    set_pair_joined(model.loops.back().body_f, model.loops.back().body_m, true);
+    const Loop& loop = model.loops.back();
+    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
   }
   after_restore();
 }

@@ -57,9 +57,7 @@ int World::Impl::find_loop(JointId joint) const {
 
 void World::Impl::add_attached_loop(const Attachment& a) {
   const LinkEntry &on_f = *model.find(a.joint.parent), &on_m = *model.find(a.joint.child);
-  model.loops.push_back({a.id, on_f.body, on_m.body, on_f.X_BL * a.joint.X_PF, on_m.X_BL * a.joint.X_CM,
-                         a.joint.kind, a.joint.axis.normalized(), a.joint.second_axis.normalized(),
-                         a.joint.pitch, a.joint.distance});
+  model.loops.push_back(make_loop(a.id, a.joint, on_f, on_m));
 }
 
 void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
@@ -70,6 +68,7 @@ void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
   const bool kept =
       neighbours(body_a, body_b) || neighbours(body_b, body_a) ||
       std::any_of(model.loops.begin(), model.loops.end(), [&](const Loop& l) {
+        if (!l.joins()) return false;
         return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
       });
   if (!joined && kept) return;
@@ -103,7 +102,7 @@ Result<JointId> World::attach(Joint joint) {
   w.loop_impulse.push_back({});
   w.loop_chord.push_back(1);
   const Loop& loop = w.model.loops.back();
-  w.set_pair_joined(loop.body_f, loop.body_m, true);
+  if (loop.joins()) w.set_pair_joined(loop.body_f, loop.body_m, true);
   w.impact(static_cast<int>(w.model.loops.size()) - 1);
   return w.attached.back().id;
 }
@@ -306,7 +305,7 @@ void World::Impl::inherit(Impl& old) {
   move_contacts(old, *this);
   hooks = std::move(old.hooks);
   for (const Loop& loop : std::span(model.loops).subspan(scene_loops))
-    set_pair_joined(loop.body_f, loop.body_m, true);
+    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
   after_restore();
   events = std::move(old.events);
   broken = std::move(old.broken);

@@ -34,6 +34,9 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
       return 1 / w.ws.pivot[block.index].inverse_d;
     }
     case RowSource::kLoop:
+    case RowSource::kSoftLoop:
+    case RowSource::kLoopLow:
+    case RowSource::kLoopHigh:
     case RowSource::kCoupling:
     case RowSource::kTendonLow:
     case RowSource::kTendonHigh:

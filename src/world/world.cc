@@ -113,12 +113,11 @@ void World::Impl::refresh_past() const {
     add(colliders[c.collider_a].body, -1, c.point, c.force, c.moment);
   }
   update_velocities(model, past_state, past);
-  update_bias_accelerations(model, past);
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
     if (!state.loop_closed[i]) continue;
-    const LoopRows held = loop_rows(model.loops[i], past);
-    for (int k = 0; k < held.count; ++k) {
-      const ImpulseRow& row = held.row[k];
+    const LoopRows rows = loop_rows(model.loops[i], past);
+    for (int k = 0; k < rows.count; ++k) {
+      const ImpulseRow& row = rows.row[k];
       const double force = loop_impulse[i][k] / h_before;
       add(row.body, force, row.point, row.force, row.moment);
       add(row.other, -force, row.point, row.force, row.moment);

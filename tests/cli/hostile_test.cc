@@ -133,6 +133,24 @@ const File kFiles[] = {
      [] {
        return "<sdf version=\"1.9\"><model name=\"m\">" + many("<link name=\"l\"/>", 3000) + "</model></sdf>";
      }},
+    {"chain.sdf",
+     [] {
+       return "<sdf version=\"1.9\"><model name=\"m\">" +
+              numbered(1500,
+                       [](int i) {
+                         return fmt::format(
+                             "<link name=\"l{0}\"/><joint name=\"j{0}\" "
+                             "type=\"ball\"><parent>none</parent><child>l{0}</child></joint>",
+                             i);
+                       }) +
+              "</model></sdf>";
+     }},
+    {"many.sdf",
+     [] {
+       return "<sdf version=\"1.9\"><model name=\"m\">" +
+              numbered(300000, [](int i) { return fmt::format("<link name=\"{}\"/>", i); }) +
+              "</model></sdf>";
+     }},
     {"bodies.xml", [] { return kWorld + many("<body/>", 400000) + kEnd; }},
     {"geoms.xml", [] { return kWorld + many("<geom size=\"-1\"/>", 190000) + kEnd; }},
     {"includes.xml", [] { return "<mujoco>" + many("<include file=\"none.xml\"/>", 100000) + "</mujoco>"; }},

@@ -1,84 +1,30 @@
-// Feed-forward by snapshot: joints move as asked, on arms, closed chains and a robot that stands; efforts are
-// those of inverse dynamics, which knows nothing of worlds; the world that is asked does not notice.
-#include "karakuri/control/feedforward.h"
-
+// Feed-forward by snapshot: joints of an arm move as asked; efforts are those of inverse dynamics, which
+// knows nothing of worlds; the world that is asked does not notice.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <fstream>
-#include <numbers>
 
 #include <fmt/format.h>
 
-#include "karakuri/dynamics/closed_loop.h"
+#include "control/following.h"
 #include "karakuri/dynamics/rnea.h"
-#include "karakuri/io/load.h"
-#include "support/linkages.h"
 #include "support/no_alloc.h"
-#include "support/test_models.h"
-#include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
+using test::By;
+using test::follow;
+using test::humanoid;
+using test::kStep;
+using test::make;
+using test::motors;
+using test::scene_of;
+using test::Sines;
+using test::Standing;
+using test::start_on;
+using test::Track;
 using testing::HasSubstr;
-
-constexpr double kStep = 1e-3;                  // [s]
-constexpr double kTurn = 2 * std::numbers::pi;  // 1 Hz [rad/s]
-constexpr double kSwing = 0.4;                  // [rad]
-
-Scene scene_of(Mechanism mechanism) {
-  Scene scene;
-  scene.mechanism = std::move(mechanism);
-  return scene;
-}
-
-/// All joints of the trees that have dofs, but for free ones.
-std::vector<JointId> motors(const World& world) {
-  std::vector<JointId> out;
-  for (const JointEntry& joint : world.model().joints)
-    if (joint.first_v >= 0 && joint.kind != JointKind::kFree) out.push_back(joint.id);
-  return out;
-}
-
-Feedforward make(const World& world, std::vector<JointId> joints, const FeedforwardOptions& options = {}) {
-  Result<Feedforward> made = Feedforward::make(world, std::move(joints), options);
-  if (!made.ok()) {
-    ADD_FAILURE() << to_string(made.errors());
-    std::abort();
-  }
-  return std::move(*made);
-}
-
-/// Sines of 1 Hz about where the joints are, in different phases.
-struct Sines {
-  std::vector<double> centre;
-
-  explicit Sines(const World& world, const std::vector<JointId>& joints) {
-    for (std::size_t i = 0; i < joints.size(); ++i) centre.push_back(world.q(joints[i])[0] - at_of(i, 0));
-  }
-  static double at_of(std::size_t i, double t) { return kSwing * std::sin(kTurn * t + 0.7 * i); }
-  double at(std::size_t i, double t) const { return centre[i] + at_of(i, t); }
-  double rate(std::size_t i, double t) const { return kTurn * kSwing * std::cos(kTurn * t + 0.7 * i); }
-  /// Over the step that starts at t: what takes a joint from one point of the sine to the next.
-  double mean_rate(std::size_t i, double t, double h) const { return (at(i, t + h) - at(i, t)) / h; }
-};
-
-double largest_error(const World& world, const std::vector<JointId>& joints, const Sines& sines, double t) {
-  double most = 0;
-  for (std::size_t i = 0; i < joints.size(); ++i)
-    most = std::max(most, std::abs(world.q(joints[i])[0] - sines.at(i, t)));
-  return most;
-}
-
-void start_on(World& world, const std::vector<JointId>& joints, const Sines& sines, double h) {
-  for (std::size_t i = 0; i < joints.size(); ++i) {
-    const double v = sines.mean_rate(i, -h, h);
-    ASSERT_TRUE(world.set_v(joints[i], {&v, 1}));
-  }
-}
 
 /// A drawing of errors over time, into the folder that KARAKURI_PICTURES names, or nowhere.
 struct Curve {
@@ -154,48 +100,6 @@ TEST(Feedforward, OfAnArmIsItsInverseDynamics) {
     EXPECT_LT((Eigen::Map<const Eigen::VectorXd>(forward.effort().data(), 7) - tau).norm(),
               1e-7 * tau.norm());
   }
-}
-
-enum class By { kVelocity, kAcceleration };
-
-struct Track {
-  double largest = 0;          // error [rad]
-  double last = 0;             // in the last 0.2 s
-  std::vector<double> errors;  // by step
-};
-
-/// Follows the sines for some seconds, with drives of low gain (or none), under a push between 1 and 1.1 s.
-Track follow(World world, const std::vector<JointId>& joints, By by, double stiffness, double push,
-             double seconds, const FeedforwardOptions& options = {}) {
-  const Sines sines(world, joints);
-  start_on(world, joints, sines, kStep);
-  Feedforward forward = make(world, joints, options);
-  std::vector<double> target(joints.size());
-  const LinkId hand = world.model().links.back().id;
-  Track track;
-  const int steps = static_cast<int>(std::round(seconds / kStep));
-  for (int k = 0; k < steps; ++k) {
-    const double t = k * kStep;
-    for (std::size_t i = 0; i < joints.size(); ++i) {
-      target[i] = sines.mean_rate(i, t, kStep);
-      if (by == By::kAcceleration) target[i] = (target[i] - sines.mean_rate(i, t - kStep, kStep)) / kStep;
-    }
-    const auto flaws =
-        by == By::kVelocity ? forward.find(world, target) : forward.find_for_acceleration(world, target);
-    EXPECT_TRUE(flaws.empty()) << to_string(flaws);
-    forward.apply(world);
-    for (std::size_t i = 0; i < joints.size() && stiffness > 0; ++i)
-      world.set_drive(joints[i], {.stiffness = stiffness,
-                                  .damping = 0.2 * stiffness,
-                                  .q_target = sines.at(i, t + kStep),
-                                  .v_target = sines.mean_rate(i, t, kStep)});
-    if (push > 0 && t >= 1 && t < 1.1) world.add_force(hand, {0, push, 0});
-    world.step();
-    track.errors.push_back(largest_error(world, joints, sines, t + kStep));
-    track.largest = std::max(track.largest, track.errors.back());
-    if (t > seconds - 0.2) track.last = std::max(track.last, track.errors.back());
-  }
-  return track;
 }
 
 /// What is left is the solver's tolerance, 5e-10 rad/s, added up over the steps (once, or twice for
@@ -332,211 +236,6 @@ TEST(Feedforward, EffortLimitsAndWhatTheyCostAreTold) {
   for (const double effort : forward.effort()) most = std::max(most, std::abs(effort));
   EXPECT_NEAR(most, 2, 1e-9);
   EXPECT_GT(forward.missed(), 0.1);
-}
-
-// ---- closed chains
-
-/// Ground 1 m, two cranks of 0.4 m, two couplers of 0.8 m: two freedoms.
-Scene five_bar() {
-  test::Linkage m;
-  const Vec3 y = Vec3::UnitY(), A(0, 0, 0), E(1, 0, 0), B(-0.1, 0, std::sqrt(0.15)),
-             D(1.1, 0, std::sqrt(0.15)), C(0.5, 0, std::sqrt(0.15) + std::sqrt(0.28));
-  const LinkId left = m.hang("left", m.world(), JointKind::kRevolute, A, y, test::rod(A, B, 1));
-  const LinkId left_coupler = m.hang("left_coupler", left, JointKind::kRevolute, B, y, test::rod(B, C, 1.5));
-  const LinkId right = m.hang("right", m.world(), JointKind::kRevolute, E, y, test::rod(E, D, 1));
-  const LinkId right_coupler =
-      m.hang("right_coupler", right, JointKind::kRevolute, D, y, test::rod(D, C, 1.5));
-  m.join("top", left_coupler, right_coupler, JointKind::kRevolute, C, y);
-  return std::move(m.scene);
-}
-
-std::vector<JointId> named(const World& world, std::initializer_list<const char*> names) {
-  std::vector<JointId> out;
-  for (const char* name : names)
-    for (const JointEntry& joint : world.model().joints)
-      if (joint.name == name) out.push_back(joint.id);
-  EXPECT_EQ(out.size(), names.size());
-  return out;
-}
-
-struct Chain {
-  const char* name;
-  Scene (*scene)();
-  std::initializer_list<const char*> motors;
-};
-const Chain kChains[] = {{"four-bar", test::four_bar, {"crank"}}, {"five-bar", five_bar, {"left", "right"}}};
-
-TEST(Feedforward, AloneTracksASineOnClosedChains) {
-  for (const Chain& chain : kChains) {
-    SCOPED_TRACE(chain.name);
-    World world = test::make_world(chain.scene(), {.dt = kStep});
-    const std::vector<JointId> joints = named(world, chain.motors);
-    const Track track = follow(std::move(world), joints, By::kVelocity, 0, 0, 2);
-    RecordProperty(chain.name[1] == 'o' ? "four" : "five", fmt::format("{:.2g}", track.largest));
-    EXPECT_LT(track.largest, 2e-5);  // loops are settled at the end of a step, by what they have opened
-  }
-}
-
-/// Efforts that take the motors along their sines, beside those that inverse dynamics of closed loops gives
-/// at the same states.
-struct Beside {
-  double difference = 0, size = 0;  // largest [N m]
-};
-Beside beside_inverse_dynamics(const Chain& chain, double h) {
-  World world = test::make_world(chain.scene(), {.dt = h});
-  const std::vector<JointId> joints = named(world, chain.motors);
-  const Sines sines(world, joints);
-  start_on(world, joints, sines, h);
-  Feedforward forward = make(world, joints);
-  Workspace ws(world.model());
-  ClosedLoop loop;
-  std::vector<Actuated> actuated;
-  for (const JointId joint : joints) actuated.push_back({world.model().find(joint)->first_v});
-  const auto n = static_cast<Eigen::Index>(joints.size());
-  std::vector<double> target(joints.size());
-  Eigen::VectorXd mean[2] = {Eigen::VectorXd::Zero(n), Eigen::VectorXd::Zero(n)};
-  Beside out;
-  for (int k = 0; k < static_cast<int>(std::round(0.5 / h)); ++k) {
-    const double t = k * h;
-    Eigen::VectorXd a(n);
-    for (std::size_t i = 0; i < joints.size(); ++i) {
-      target[i] = sines.mean_rate(i, t, h);
-      a[static_cast<Eigen::Index>(i)] = (target[i] - sines.mean_rate(i, t - h, h)) / h;
-    }
-    EXPECT_TRUE(forward.find(world, target).empty());
-    if (t > 0.1) {
-      update_closed_loop(world.model(), world.state(), ws, loop);
-      Eigen::MatrixXd S(n, loop.mobility());
-      for (Eigen::Index i = 0; i < n; ++i) {
-        S.row(i) = loop.W().row(actuated[static_cast<std::size_t>(i)].dof);
-        a[i] -= loop.map_bias[static_cast<std::size_t>(actuated[static_cast<std::size_t>(i)].dof)];
-      }
-      const Eigen::VectorXd a_G = S.lu().solve(a);
-      const ClosedLoopEfforts wanted =
-          closed_loop_inverse_dynamics(world.model(), world.state(), loop, a_G, actuated, {}, ws);
-      for (Eigen::Index i = 0; i < n; ++i) {
-        mean[0][i] += forward.effort()[static_cast<std::size_t>(i)];
-        mean[1][i] += wanted.effort[static_cast<std::size_t>(i)];
-      }
-      if (k % 10 == 9) {  // means over ten steps
-        out.difference = std::max(out.difference, (mean[0] - mean[1]).cwiseAbs().maxCoeff() / 10);
-        out.size = std::max(out.size, mean[1].cwiseAbs().maxCoeff() / 10);
-        mean[0].setZero(), mean[1].setZero();
-      }
-    } else if (k % 10 == 9) {
-      mean[0].setZero(), mean[1].setZero();
-    }
-    forward.apply(world);
-    world.step();
-  }
-  return out;
-}
-
-/// The world's step is of first order, inverse dynamics holds in an instant: their difference is of the order
-/// of the step.
-TEST(Feedforward, OfClosedChainsTendsToTheirInverseDynamics) {
-  for (const Chain& chain : kChains) {
-    SCOPED_TRACE(chain.name);
-    const Beside coarse = beside_inverse_dynamics(chain, 1e-3), fine = beside_inverse_dynamics(chain, 2.5e-4);
-    RecordProperty(chain.name[1] == 'o' ? "four" : "five",
-                   fmt::format("{:.2g} and {:.2g} of {:.2g}", coarse.difference, fine.difference, fine.size));
-    EXPECT_LT(coarse.difference, 0.03 * coarse.size);
-    EXPECT_LT(fine.difference, 0.5 * coarse.difference);
-  }
-}
-
-TEST(Feedforward, ContradictingTargetsAreTold) {
-  World world = test::make_world(test::four_bar(), {.dt = kStep});
-  const std::vector<JointId> joints = named(world, {"crank", "rocker"});
-  Feedforward forward = make(world, joints);
-  ASSERT_TRUE(forward.find(world, std::vector<double>{0, 0}).empty());
-  EXPECT_LT(forward.missed(), 1e-6) << "both can stand";
-  ASSERT_TRUE(forward.find(world, std::vector<double>{0, 1}).empty());
-  EXPECT_GT(forward.missed(), 0.1) << "the rocker cannot turn while the crank stands";
-}
-
-// ---- standing
-
-struct Standing {
-  World world;
-  std::vector<JointId> joints;
-  LinkId pelvis;
-};
-
-/// The bundled humanoid without its controllers; its rubber bushes have no motors.
-Standing humanoid() {
-  Result<LoadedScene> loaded = load_scene(KARAKURI_SOURCE_DIR "/scenes/humanoid.scene.yaml");
-  if (!loaded.ok()) {
-    ADD_FAILURE() << to_string(loaded.errors());
-    std::abort();
-  }
-  Standing out{test::make_world(loaded->scene, loaded->settings, loaded->gravity), {}, {}};
-  for (const JointEntry& joint : out.world.model().joints)
-    if (joint.first_v >= 0 && joint.kind != JointKind::kFree && joint.name.find("bush") == std::string::npos)
-      out.joints.push_back(joint.id);
-  for (const LinkEntry& link : out.world.model().links)
-    if (link.name == "pelvis") out.pelvis = link.id;
-  return out;
-}
-
-double stand(Standing& robot, bool contact, double seconds, double bend = 0, By by = By::kVelocity) {
-  Feedforward forward = make(robot.world, robot.joints, {.contact = contact});
-  std::vector<double> target(robot.joints.size(), 0.0);
-  const double height = robot.world.pose(robot.pelvis).p.z();
-  double lowest = 0;
-  for (int k = 0; k < static_cast<int>(seconds / kStep); ++k) {
-    for (std::size_t i = 0; i < target.size(); ++i) {
-      const std::string& name = robot.world.model().find(robot.joints[i])->name;
-      const double share = name.ends_with("knee")                                         ? 1
-                           : name.ends_with("hip_pitch") || name.ends_with("ankle_pitch") ? -0.5
-                                                                                          : 0;
-      target[i] = share * bend * 0.5 * kTurn / 2 * std::sin(kTurn / 2 * k * kStep);  // down and up in 2 s
-    }
-    const auto flaws = by == By::kVelocity ? forward.find(robot.world, target)
-                                           : forward.find_for_acceleration(robot.world, target);
-    EXPECT_TRUE(flaws.empty()) << to_string(flaws);
-    forward.apply(robot.world);
-    robot.world.step();
-    lowest = std::max(lowest, height - robot.world.pose(robot.pelvis).p.z());
-  }
-  return lowest;
-}
-
-double tilt(const Standing& robot) {
-  return std::acos(std::min(1.0, robot.world.pose(robot.pelvis).R(2, 2)));
-}
-
-TEST(Feedforward, HoldsAHumanoidThatStandsWithContactsCounted) {
-  Standing robot = humanoid();
-  EXPECT_EQ(robot.joints.size(), 24u);
-  // the feet start a hair above the ground, and the bushes give 65 kg * 9.8 / (2 * 1e5 N/m) = 3 mm
-  const double sunk = stand(robot, true, 2);
-  RecordProperty("sunk", fmt::format("{:.2g}", sunk));
-  RecordProperty("tilt", fmt::format("{:.2g}", tilt(robot)));
-  EXPECT_LT(sunk, 0.03);
-  EXPECT_LT(tilt(robot), 0.03);
-  double turned = 0;
-  for (const JointId joint : robot.joints) turned = std::max(turned, std::abs(robot.world.q(joint)[0]));
-  EXPECT_LT(turned, 1e-4) << "no joint has moved from where it was";
-}
-
-TEST(Feedforward, LetsAHumanoidBendItsKneesSlow) {
-  Standing robot = humanoid();
-  const double lowest =
-      stand(robot, true, 2, 0.6);  // legs of 0.4 + 0.4 m with knees at 0.6 rad: 0.8 (1 - cos 0.3) = 36 mm
-  RecordProperty("lowest", fmt::format("{:.2g}", lowest));
-  EXPECT_GT(lowest, 0.03);
-  EXPECT_LT(lowest, 0.06);
-  EXPECT_LT(tilt(robot), 0.05);
-}
-
-TEST(Feedforward, WithoutContactsAStandingRobotIsTakenForOneThatFallsSlow) {
-  Standing robot = humanoid();
-  stand(robot, true, 1, 0.6);  // down: straight legs would carry it without any effort
-  Standing held{robot.world.clone(), robot.joints, robot.pelvis};
-  // by accelerations: a velocity target would undo, step by step, what the missing weight has done
-  EXPECT_LT(stand(held, true, 0.5, 0, By::kAcceleration), 0.01);
-  EXPECT_GT(stand(robot, false, 0.5, 0, By::kAcceleration), 0.1);
 }
 
 // ---- the world that is asked

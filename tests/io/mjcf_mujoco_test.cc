@@ -11,68 +11,12 @@
 #include <set>
 
 #include "io/corpus.h"
-#include "io/mujoco_scene.h"
-#include "karakuri/dynamics/kinematics.h"
-#include "karakuri/dynamics/mass_matrix.h"
-#include "karakuri/dynamics/rnea.h"
-#include "karakuri/model/configuration.h"
+#include "io/mujoco_compare.h"
 
 namespace karakuri::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kStates = 10;
-
-double relative_error(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) {
-  return (a - b).norm() / b.norm();
-}
-
-/// Angles within ±1 rad of the reference, so that chains of three hinges are away from their singularity.
-State random_state(const Model& model, Random& random) {
-  State state(model);
-  VecOut q = state.q_view();
-  random_configuration(model, random, q);
-  for (double& v : state.v) v = random.uniform(-2, 2);
-  return state;
-}
-
-/// Worst relative errors over random states: mass matrix, bias, position of bodies.
-struct Errors {
-  double mass = 0, bias = 0, pose = 0;
-};
-
-Errors compare(const LoadedScene& loaded, const Model& model, MujocoScene& peer) {
-  Errors worst;
-  Random random(3);
-  Workspace ws(model);
-  MassMatrix sparse(model);
-  Eigen::MatrixXd M(model.nv, model.nv);
-  Eigen::VectorXd bias(model.nv);
-  const Mechanism& m = loaded.scene.mechanism;
-  for (int i = 0; i < kStates; ++i) {
-    const State state = random_state(model, random);
-    peer.set_state(m, model, state);
-    mj_forward(peer.model(), peer.data());
-    crba(model, state, ws, sparse);
-    to_dense(model, sparse, M);
-    bias_effort(model, state, {}, ws, bias);
-    worst.mass = std::max(worst.mass, relative_error(M, peer.mass_matrix()));
-    worst.bias = std::max(worst.bias, relative_error(bias, peer.bias()));
-    for (int b = 1; b < peer.model()->nbody; ++b) {
-      const char* name = mj_id2name(peer.model(), mjOBJ_BODY, b);
-      const LinkId id = name && *name ? m.find_link(name) : LinkId{};
-      if (!id) continue;
-      const LinkEntry& link = *model.find(id);
-      const Transform X_WL = Transform{Mat3(ws.pose[link.body].R), Vec3(ws.pose[link.body].p)} * link.X_BL;
-      const Vec3 p = Eigen::Map<const Vec3>(peer.data()->xpos + 3 * b);
-      const Mat3 R =
-          Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(peer.data()->xmat + 9 * b);
-      worst.pose = std::max({worst.pose, (X_WL.p - p).norm(), (X_WL.R - R).norm()});
-    }
-  }
-  return worst;
-}
 
 /// Our inertias as MuJoCo would keep them: it turns each to principal axes by mju_eig3, whose axes are good
 /// to about 1e-6 only, so that what it simulates is not quite what it read.
@@ -119,6 +63,7 @@ void expect_agreement(const fs::path& file, double tolerance) {
   EXPECT_LT(worst.mass, tolerance);
   EXPECT_LT(worst.bias, tolerance);
   EXPECT_LT(worst.pose, 1e-9);
+  EXPECT_LT(worst.geom, 1e-9);
 }
 
 std::vector<std::string> corpus_mjcf() {
@@ -255,7 +200,8 @@ TEST(AgreesWithMujoco, OnActuators) {
 <body><joint name="c" axis="1 0 0"/><geom size=".1"/></body></body></body></worldbody>
 <tendon><fixed name="t"><joint joint="a" coef=".5"/><joint joint="c" coef="-2"/></fixed></tendon>
 <actuator><motor name="m1" joint="a" gear="20"/><motor name="m2" joint="b" class="weak"/><position name="p" joint="c" ctrlrange="-1 1" forcerange="-20 20"/>
-<velocity name="v" joint="b" kv="4" gear="2"/><general name="g" joint="a" gear="3"/><general name="g2" tendon="t" gainprm="2" biasprm="0 -3 -1"/></actuator></mujoco>)";
+<velocity name="v" joint="b" kv="4" gear="2"/><general name="g" joint="a" gear="3"/><general name="g2" tendon="t" gainprm="2" biasprm="0 -3 -1"/>
+<damper name="d" joint="c" kv="6" ctrlrange="0 1.5" gear="2"/></actuator></mujoco>)";
   std::string reason;
   const auto peer = MujocoScene::load(file.string(), reason);
   ASSERT_TRUE(peer) << reason;
@@ -276,8 +222,9 @@ TEST(AgreesWithMujoco, OnActuators) {
         rate += t.gear * state.v[static_cast<std::size_t>(model->find(t.joint)->first_v)];
       }
       const double u = std::clamp(control, a.control.low, a.control.high);
-      const double force = std::clamp(a.gain * u + a.bias - a.stiffness * length - a.damping * rate,
-                                      a.force.low, a.force.high);
+      const double damping = a.damping + a.control_damping * u;
+      const double force =
+          std::clamp(a.gain * u + a.bias - a.stiffness * length - damping * rate, a.force.low, a.force.high);
       for (const Transmission& t : a.transmissions) tau[model->find(t.joint)->first_v] += t.gear * force;
       if (a.transmissions.size() != 1) continue;
       // the same as a drive

@@ -66,6 +66,10 @@ Eigen::VectorXd MujocoScene::bias() const {
   return T_.transpose() * (Eigen::Map<const Eigen::VectorXd>(data_->qfrc_bias, model_->nv) + M * rate_);
 }
 
+Eigen::VectorXd MujocoScene::passive() const {
+  return T_.transpose() * Eigen::Map<const Eigen::VectorXd>(data_->qfrc_passive, model_->nv);
+}
+
 }  // namespace karakuri::test
 
 #endif

@@ -31,6 +31,8 @@ class MujocoScene {
   /// From (3), after set_state() and mj_forward().
   Eigen::MatrixXd mass_matrix() const;
   Eigen::VectorXd bias() const;
+  /// Forces of springs and dampers.
+  Eigen::VectorXd passive() const;
 
  private:
   struct FreeModel {

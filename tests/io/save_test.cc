@@ -207,6 +207,7 @@ LoadedScene random_scene(std::uint64_t seed) {
       DofProperties& d = joint.dofs[static_cast<std::size_t>(k)];
       d.damping = r.uniform(0, 1), d.armature = r.uniform(0, 1);
       if (r.below(2)) d.lower = -r.uniform(0, 1), d.upper = r.uniform(0, 1);
+      if (r.below(3) == 0) d.limit_stiffness = r.uniform(1, 1e4), d.limit_damping = r.uniform(0, 100);
     }
     EXPECT_TRUE(m.add_joint(joint).ok());
     m.link(link).shapes.push_back({.shape = out.scene.shapes.insert(shape),
@@ -226,7 +227,13 @@ LoadedScene random_scene(std::uint64_t seed) {
     out.scene.initial.push_back(initial);
   }
   Joint loop{.name = "loop", .kind = JointKind::kSpherical, .parent = links.front(), .child = links.back()};
+  if (r.below(2)) loop.closing_stiffness = r.uniform(1, 1e4), loop.closing_damping = r.uniform(0, 100);
   EXPECT_TRUE(m.add_loop(loop).ok());
+  Joint rope{.name = "rope", .kind = JointKind::kDistance, .parent = links.front(), .child = links.back()};
+  rope.range = {-DofProperties::kNone, r.uniform(0.5, 1)};
+  if (r.below(2)) rope.range.low = r.uniform(0, 0.5), rope.closing_stiffness = r.uniform(1, 1e4);
+  rope.X_CM = random_pose(r);
+  EXPECT_TRUE(m.add_loop(rope).ok());
   return out;
 }
 

@@ -140,6 +140,13 @@ std::vector<ClientEvent> wait_for_events(Server& server, std::size_t count) {
   return all;
 }
 
+/// Makes a WebSocket of `client`; 0: the server did not tell of it alone.
+ClientId join(Server& server, test::Client& client) {
+  client.open_socket(server.token());
+  const std::vector<ClientEvent> events = wait_for_events(server, 1);
+  return events.size() == 1 && events[0].kind == ClientEventKind::kOpened ? events[0].client : 0;
+}
+
 TEST_F(ServerTest, MessagesArriveInOrderAndOversizedOnesEndTheConnection) {
   Server server = start({.max_message = 1000});
   test::Client client(server.port());
@@ -231,15 +238,14 @@ TEST_F(ServerTest, SilentConnectionsAreClosed) {
 TEST_F(ServerTest, AClientThatDoesNotReadLosesFramesNotThePublishersTime) {
   Server server = start();
   test::Client client(server.port());
-  client.open_socket(server.token());
-  const std::vector<ClientEvent> events = wait_for_events(server, 1);
-  ASSERT_EQ(events.size(), 1u);
+  const ClientId id = join(server, client);
+  ASSERT_NE(id, 0u);
   const auto frame = std::make_shared<const std::string>(1 << 20, 'x');
   const auto begin = std::chrono::steady_clock::now();
   int refused = 0;
   for (int i = 0; i < 2000; ++i) {
-    refused += !server.wants_frame(events[0].client);
-    server.send_frame(events[0].client, frame, fmt::format("{}", i));
+    refused += !server.wants_frame(id);
+    server.send_frame(id, frame, fmt::format("{}", i));
   }
   // 2 GB were offered: nothing near that was kept or written
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
@@ -249,14 +255,13 @@ TEST_F(ServerTest, AClientThatDoesNotReadLosesFramesNotThePublishersTime) {
 TEST_F(ServerTest, StatusThatIsNotReadIsReplaced) {
   Server server = start();
   test::Client client(server.port());
-  client.open_socket(server.token());
-  const std::vector<ClientEvent> events = wait_for_events(server, 1);
-  ASSERT_EQ(events.size(), 1u);
+  const ClientId id = join(server, client);
+  ASSERT_NE(id, 0u);
   std::weak_ptr<const std::string> first_half[500];
   for (int i = 0; i < 1000; ++i) {
     const auto text = std::make_shared<const std::string>(1 << 16, 'x');
     if (i < 500) first_half[i] = text;
-    server.send_status(events[0].client, text);
+    server.send_status(id, text);
   }
   // of 64 MB those are held that the one write in progress and the last one need
   int held = 0;
@@ -267,11 +272,10 @@ TEST_F(ServerTest, StatusThatIsNotReadIsReplaced) {
 TEST_F(ServerTest, AClientThatNeverReadsIsGivenUp) {
   Server server = start({.idle_seconds = 0.5});
   test::Client client(server.port());
-  client.open_socket(server.token());
-  std::vector<ClientEvent> events = wait_for_events(server, 1);
-  ASSERT_EQ(events.size(), 1u);
-  server.send_frame(events[0].client, std::make_shared<const std::string>(64 << 20, 'x'), "");
-  events = wait_for_events(server, 1);
+  const ClientId id = join(server, client);
+  ASSERT_NE(id, 0u);
+  server.send_frame(id, std::make_shared<const std::string>(64 << 20, 'x'), "");
+  const std::vector<ClientEvent> events = wait_for_events(server, 1);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);
 }
@@ -291,12 +295,11 @@ TEST_F(ServerTest, AFloodOfMessagesIsBounded) {
 TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
   Server server = start({.max_backlog = 8 << 20});
   test::Client client(server.port());
-  client.open_socket(server.token());
-  std::vector<ClientEvent> events = wait_for_events(server, 1);
-  ASSERT_EQ(events.size(), 1u);
+  const ClientId id = join(server, client);
+  ASSERT_NE(id, 0u);
   const auto block = std::make_shared<const std::string>(1 << 20, 'x');
-  for (int i = 0; i < 64; ++i) server.send_text(events[0].client, *block);
-  events = wait_for_events(server, 1);
+  for (int i = 0; i < 64; ++i) server.send_text(id, *block);
+  const std::vector<ClientEvent> events = wait_for_events(server, 1);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);
 }

@@ -97,6 +97,17 @@ TEST(Determinism, AnyNumberOfThreadsGivesTheSameBits) {
   EXPECT_EQ(hashes[0], hashes[2]);
 }
 
+TEST(World, TimeDoesNotDrift) {
+  WorldSettings settings;
+  settings.dt = 0.002;
+  World world = make_world(Scene{}, settings);
+  world.step(1500);
+  EXPECT_EQ(world.time(), 3.0);  // the sum of 1500 steps is 1e-13 less
+  world.set_time(0.0005);
+  world.step(2);
+  EXPECT_DOUBLE_EQ(world.time(), 0.0045);
+}
+
 TEST(Snapshot, DamageIsFoundAndChangesNothing) {
   World world = zoo_world(1);
   world.step(50);

@@ -34,6 +34,7 @@ let status: Status | null = null;
 let frame: Frame | null = null;
 let connected = false;
 let shown = ''; // name of the scene
+let complete = false; // all that there is was in the last picture
 let firstPicture = 0; // [ms] since the page was asked for
 let asking: Refused | undefined;
 const subscription = { number: -1, names: new Map<string, number>() };
@@ -75,7 +76,7 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   view = new View(stage, message, geometry, { send, subscribe, plot, keepCamera: again });
   shown = message.name;
   if (settings) view.panel.showSettings(settings);
-  if (first) for (const { title, signals } of message.plots.slice(0, innerHeight < 700 ? 1 : 2)) plots.open(title, signals);
+  if (first) plots.offer(message.plots, innerHeight < 700 ? 1 : 2);
   else if (!again) plots.clear();
   subscribe();
 }
@@ -112,6 +113,11 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       break;
     case 'restarted':
       plots.clear();
+      break;
+    case 'ui':
+      view?.panel.setUi(message.ui);
+      plots.offer(message.plots);
+      subscribe();
       break;
   }
 }
@@ -193,9 +199,10 @@ function drawPicture(): void {
 
 function draw(now: number): void {
   const begin = performance.now();
+  if (firstPicture === 0 && complete) firstPicture = begin; // shown by now, or about to be
   view?.update(now);
   if (stage.render(now)) view?.drawn();
-  if (firstPicture === 0 && view && frame) firstPicture = performance.now();
+  complete = view !== null && frame !== null;
   costs.push(performance.now() - begin);
   if (costs.length > 300) costs.shift();
   requestAnimationFrame(draw);

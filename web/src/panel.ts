@@ -5,7 +5,7 @@ import { button, byId, el, short } from './dom';
 import { Field } from './field';
 import { Figures } from './figures';
 import { OVERLAYS, type Overlay, type OverlayChoice } from './overlays/overlays';
-import type { SceneMessage, Settings, Status } from './protocol';
+import type { SceneMessage, Settings, Status, UiInfo } from './protocol';
 import type { Surroundings } from './view';
 
 export const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
@@ -23,14 +23,21 @@ function complaint(controller: Controller): Refused {
   };
 }
 
+/** What must be made anew where it differs: all but texts and values. */
+function shape(ui: UiInfo[]): string {
+  return JSON.stringify(ui.map((item) => (item.kind === 'slider' ? [item.name, item.min, item.max] : [item.kind, item.name])));
+}
+
 export class Panel {
   readonly gui: GUI;
   private readonly values: Record<string, unknown> = {};
   private readonly settings = { solver: '', contact: '', integrator: '' };
   private readonly fields: { field: Field; value: (s: Settings) => number }[] = [];
   private readonly world: GUI;
-  private readonly texts: { template: string; output: HTMLElement }[] = [];
-  private readonly sliders: { signal: string; controller: Controller }[] = [];
+  private texts: { template: string; output: HTMLElement }[] = [];
+  private sliders: { signal: string; controller: Controller }[] = [];
+  private buttons: Controller[] = [];
+  private shape = '';
   private readonly chips = new Map<Overlay, HTMLElement>();
   private readonly readings = new Map<string, HTMLElement>();
   private readonly figures: Figures;
@@ -43,7 +50,7 @@ export class Panel {
     overlaysChanged: () => void,
   ) {
     this.gui = new GUI({ container: byId('panel'), title: 'Scene' });
-    this.addUi(message);
+    this.addUi(message.ui);
     this.addActuators(message);
     this.world = this.gui.addFolder('World').close();
     this.addWorld();
@@ -62,12 +69,31 @@ export class Panel {
     return [...inTexts, ...this.sliders.map((s) => s.signal), ...sensors];
   }
 
-  private addUi(message: SceneMessage): void {
-    for (const item of message.ui) {
+  /** Other sliders, buttons and texts: above everything else, as at first. */
+  setUi(ui: UiInfo[]): void {
+    if (shape(ui) === this.shape) { // somebody may be moving a slider
+      ui.filter((item) => item.kind === 'text').forEach((item, i) => (this.texts[i]!.template = item.text));
+      return;
+    }
+    const isOwn = ({ signal }: { signal: string }) => signal.startsWith('ui.');
+    for (const { controller } of this.sliders.filter(isOwn)) controller.destroy();
+    for (const controller of this.buttons) controller.destroy();
+    for (const { output } of this.texts) output.remove();
+    this.sliders = this.sliders.filter((s) => !isOwn(s));
+    this.buttons = [];
+    this.texts = [];
+    const before = this.gui.$children.children.length;
+    this.addUi(ui);
+    this.gui.$children.prepend(...[...this.gui.$children.children].slice(before));
+  }
+
+  private addUi(ui: UiInfo[]): void {
+    this.shape = shape(ui);
+    for (const item of ui) {
       if (item.kind === 'slider') this.slider(item.name, `ui.${item.name}`, item.min, item.max, item.value);
       else if (item.kind === 'button') {
         this.values[item.name] = () => this.around.send({ type: 'press', name: item.name });
-        this.gui.add(this.values, item.name);
+        this.buttons.push(this.gui.add(this.values, item.name));
       } else {
         const output = el('div', 'text', item.text);
         this.gui.$children.append(output);

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { button, download, el } from './dom';
 import type { PlotInfo } from './protocol';
+import { labelsOf, rangeOf, splitsOf, timesOf } from './ticks';
 
 const COLORS = ['#d9734e', '#3f7cac', '#5b9279', '#8d6a9f', '#c09a2f', '#c05a6b', '#4f9da6', '#333'];
 const SECONDS = 30;
@@ -13,6 +14,9 @@ const DRAW_EVERY = 66; // [ms]
 
 /** Without what every name begins with. */
 const brief = (signal: string): string => signal.replace(/^(link|joint|sensor)\./, '');
+
+/** [px] that labels of 11 px take, with ticks; wider in steps, so that the axis does not jump. */
+const widthOf = (labels: string[] | null): number => Math.max(44, 16 + 12 * Math.ceil(0.5 * Math.max(0, ...(labels ?? []).map((l) => l.length))));
 
 class Plot {
   readonly root = el('div', 'plot');
@@ -45,11 +49,14 @@ class Plot {
 
   private makeChart(): void {
     this.chart?.destroy();
-    const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, size: 50, space: 28, font: '11px system-ui' };
+    const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, font: '11px system-ui' };
     this.chart = new uPlot({
       width: WIDTH, height: HEIGHT,
-      scales: { x: { time: false } },
-      axes: [{ ...axis, size: 26, space: 45, values: (_, ticks) => ticks.map((t) => `${t} s`) }, axis],
+      scales: { x: { time: false, range: (_, low, high) => timesOf(low, high) }, y: { range: (_, low, high) => rangeOf(low, high) } },
+      axes: [
+        { ...axis, size: 26, splits: (_, __, low, high) => splitsOf(low, high, 4), values: (_, ticks) => labelsOf(ticks).map((t) => `${t} s`) },
+        { ...axis, size: (_, labels) => widthOf(labels), splits: (_, __, low, high) => splitsOf(low, high, 4), values: (_, ticks) => labelsOf(ticks) },
+      ],
       legend: { live: false },
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'time' }, ...this.signals.map((label, i) => ({
@@ -82,6 +89,9 @@ class Plot {
   }
   get points(): number {
     return this.rows[0]!.length;
+  }
+  get ticks(): string[][] {
+    return this.chart!.axes.map((axis) => ((axis as { _values?: unknown[] })._values ?? []).map(String));
   }
   mark(takes: boolean): void {
     this.root.classList.toggle('takes', takes);
@@ -128,6 +138,7 @@ class Plot {
 
 export class Plots {
   private readonly all: Plot[] = [];
+  private readonly offered = new Set<string>();
   private taking: Plot | null = null;
   private drawn = 0;
 
@@ -138,6 +149,10 @@ export class Plots {
   }
   get points(): number[] {
     return this.all.map((plot) => plot.points);
+  }
+  /** What is written at the axes of each plot. */
+  get ticks(): string[][][] {
+    return this.all.map((plot) => plot.ticks);
   }
   get csv(): string[] {
     return this.all.map((plot) => plot.csv());
@@ -163,6 +178,19 @@ export class Plots {
     this.root.append(plot.root);
     plot.root.scrollIntoView({ block: 'nearest' });
     this.changed();
+  }
+
+  /** Opens those that were not offered before, at most so many; one of the same title is replaced. */
+  offer(plots: PlotInfo[], most = Infinity): void {
+    for (const { title, signals } of plots) {
+      const key = JSON.stringify([title, signals]);
+      if (this.offered.has(key)) continue;
+      this.offered.add(key);
+      if (most-- <= 0) continue;
+      const old = this.all.find((plot) => plot.title === title);
+      if (old) this.close(old);
+      this.open(title, signals);
+    }
   }
 
   private take(plot: Plot | null): void {

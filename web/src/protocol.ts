@@ -127,6 +127,7 @@ export type ServerMessage =
   | { type: 'properties'; properties: Properties }
   | { type: 'signals'; subscription: number; names: string[] }
   | { type: 'restarted'; time: number }
+  | { type: 'ui'; ui: UiInfo[]; plots: PlotInfo[] }
   | { type: 'problem'; id: number | null; where: string; what: string; remedy: string };
 
 export type Command =

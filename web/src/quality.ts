@@ -1,5 +1,6 @@
 // How finely is drawn: less where the machine cannot keep up. ?quality=0..4 in the address fixes it.
 import * as THREE from 'three';
+import { renderSize } from './render';
 
 const SLOW = 45; // [ms] between pictures that is too long
 const PICTURES = 20; // of which the mean counts
@@ -17,6 +18,7 @@ const LEVELS: Level[] = [
   { pixels: 2, shadows: 2048, pause: 0 },
 ];
 const BEST = LEVELS.length - 1;
+const IN_SOFTWARE = 2; // the first that is tried
 
 /** Asked for in the address. */
 export function givenQuality(): number | null {
@@ -24,14 +26,22 @@ export function givenQuality(): number | null {
   return given === null ? null : Math.min(BEST, Math.max(0, Math.trunc(Number(given)) || 0));
 }
 
+/** Drawn by the processor: the best would only be tried in vain, and pictures of a render take the time they take. */
+function inSoftware(renderer: THREE.WebGLRenderer): boolean {
+  const gl = renderer.getContext();
+  const named = gl.getExtension('WEBGL_debug_renderer_info');
+  return /swiftshader|llvmpipe|softpipe|basic render/i.test(String(gl.getParameter(named ? named.UNMASKED_RENDERER_WEBGL : gl.RENDERER)));
+}
+
 export class Quality {
-  private level = givenQuality() ?? BEST;
+  private level: number;
   private readonly least = givenQuality() ?? 1;
   private since = 0; // [ms] when the first of these pictures was drawn
   private last = 0;
   private pictures = 0;
 
   constructor(private readonly renderer: THREE.WebGLRenderer, private readonly sun: THREE.DirectionalLight) {
+    this.level = givenQuality() ?? (!renderSize() && inSoftware(renderer) ? IN_SOFTWARE : BEST);
     this.apply();
     document.addEventListener('visibilitychange', () => this.idle());
   }

@@ -79,6 +79,7 @@ export class Stage {
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: givenQuality() !== 0, preserveDrawingBuffer: true });
+    this.renderer.debug.checkShaderErrors = false; // asking waits for each of them
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.sun.castShadow = true;
@@ -125,7 +126,7 @@ export class Stage {
     this.reach = 1.1 * far;
     this.camera.near = far / 100;
     this.camera.far = 60 * far;
-    this.resize();
+    this.project();
     this.controls.update();
   }
 
@@ -160,10 +161,15 @@ export class Stage {
     this.resize();
   }
 
+  /** Makes the canvas anew, which takes its time: only where its size has changed. */
   private resize(): void {
     const { width, height } = this.fixed ?? { width: innerWidth, height: innerHeight };
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
+    this.project();
+  }
+
+  private project(): void {
     const half = Math.tan(THREE.MathUtils.degToRad(this.fov / 2)) * Math.max(1, WIDE / this.camera.aspect);
     this.camera.fov = THREE.MathUtils.radToDeg(2 * Math.atan(half));
     this.camera.updateProjectionMatrix();

@@ -33,12 +33,13 @@ const controller = (page, name) => page.locator('.lil-controller', { has: page.g
 
 test('two worlds run in step, one as ghosts of the other', async (t) => {
   const page = await opened(t);
-  await page.evaluate(() => window.karakuri.send({ type: 'pause' }));
+  await send(page, { type: 'pause' });
   await controller(page, 'contact').last().locator('select').selectOption('penalty', { force: true });
   await controller(page, 'a second world').locator('input').dispatchEvent('click');
   await until(page, (s) => s.compare !== null);
-  await page.evaluate(() => window.karakuri.send({ type: 'reset' }));
-  await page.evaluate(() => window.karakuri.send({ type: 'play' }));
+  await send(page, { type: 'reset' });
+  await until(page, (s) => s.time === 0 && s.compare.time === 0);
+  await send(page, { type: 'play' });
   await until(page, (s) => s.time > 0.6);
   const now = await status(page);
   assert.equal(now.compare.time, now.time);

@@ -1,7 +1,8 @@
 // What a person does with the page, done in a real browser against the real program.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { eventually, launch, open, scene, send, start, status, until } from './program.mjs';
+import { click, eventually, fill, has, hasNot, launch, open, scene, send, start, status, type, until } from './program.mjs';
 
 const BOX = scene('box', `
 name: box
@@ -45,21 +46,7 @@ beforeEach(async () => {
 });
 afterEach(() => assert.deepEqual(page.problems, []));
 
-const click = (tab, selector, text = '', init = {}) => tab.evaluate(([where, what, how]) =>
-  [...document.querySelectorAll(where)].find((e) => e.textContent.includes(what)).dispatchEvent(new MouseEvent('click', { bubbles: true, ...how })), [selector, text, init]);
 const height = (page) => page.evaluate(() => window.karakuri.frame.poses[2]);
-/** As the keyboard would, but without waiting for pictures, which are slow in software. */
-const type = (tab, selector, text) => tab.evaluate(([where, what]) => {
-  const input = document.querySelector(where);
-  input.focus();
-  input.value = what;
-  for (const event of ['input', 'change']) input.dispatchEvent(new Event(event));
-  input.blur();
-}, [selector, text]);
-const fill = (tab, property, text) => type(tab, `input[data-property="${property}"]`, text);
-const has = (tab, selector, text = '') => eventually(tab, ([where, what]) =>
-  [...document.querySelectorAll(where)].some((e) => e.checkVisibility() && e.textContent.includes(what)), [selector, text]);
-const hasNot = (tab, selector) => eventually(tab, (where) => ![...document.querySelectorAll(where)].some((e) => e.checkVisibility()), selector);
 
 test('loads, plays, pauses, steps and resets', async () => {
   assert.equal(await page.textContent('#title'), 'box');
@@ -191,6 +178,43 @@ test('a click on a value plots it, with shift beside another, any signal by name
   assert.ok(lines.length > 10 && lines.at(-1).split(',').every((x) => Number.isFinite(Number(x))));
 });
 
+// Ticks that are nearer to each other than doubles are would be counted for ever.
+test('plots of values that hardly change do not stop the page, and their ticks can be told apart', { timeout: 60000 }, async () => {
+  const found = await page.evaluate(async () => {
+    const root = document.createElement('div');
+    document.body.append(root);
+    const signals = {
+      constant: () => 0.3,
+      rounding: (i) => 1 + (i % 2) * 2.3e-16,
+      noise: (i) => 1e-17 * (i % 3 - 1),
+      small: (i) => 0.3 + 2e-6 * i,
+      tiny: (i) => 1e-300 * i,
+      far: (i) => 9.81e12 + 0.002 * i,
+      huge: (i) => 1e300 * (1 - (i % 2)),
+      widest: (i) => (i % 2 ? 1 : -1) * Number.MAX_VALUE,
+      nothing: () => NaN,
+    };
+    const charts = [];
+    for (const name of Object.keys(signals)) {
+      const plots = new window.karakuri.plots.constructor(root, () => {});
+      plots.open('', [name]);
+      for (let i = 0; i < 8; ++i) {
+        plots.record(1000 + 1e-9 * i, signals[name].bind(null, i));
+        if (i === 0 || i > 5) await new Promise((resolve) => setTimeout(resolve, 80)); // drawn every 66 ms
+      }
+      charts.push({ name, points: plots.points, ticks: plots.ticks[0] });
+    }
+    root.remove();
+    return charts;
+  });
+  for (const { name, points, ticks } of found) {
+    assert.deepEqual(points, [8], name);
+    for (const axis of ticks) assert.equal(new Set(axis).size, axis.length, `${name}: ${axis}`);
+    // uPlot draws no ticks above 1e15
+    if (!['nothing', 'huge', 'widest'].includes(name)) assert.ok(ticks[1].length >= 2 && ticks[1].length < 10, `${name}: ${ticks[1]}`);
+  }
+});
+
 test('pictures and help', async () => {
   await page.keyboard.press('?');
   await has(page, '#help .card');
@@ -199,6 +223,12 @@ test('pictures and help', async () => {
   const picture = page.waitForEvent('download');
   await page.keyboard.press('i');
   assert.equal((await picture).suggestedFilename(), 'box.png');
+  const png = readFileSync(await (await picture).path());
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], await page.evaluate(() => {
+    const { width, height: high } = document.querySelector('#stage');
+    return [width, high];
+  }));
 });
 
 test('overlays ask for what they need, and are drawn', async () => {
@@ -263,5 +293,8 @@ test('a film is recorded', async () => {
   const film = page.waitForEvent('download', { timeout: 90000 });
   await page.keyboard.press('v');
   assert.equal((await film).suggestedFilename(), 'box.webm');
+  const bytes = readFileSync(await (await film).path());
+  assert.equal(bytes.subarray(0, 4).toString('hex'), '1a45dfa3', 'how WebM begins');
+  assert.ok(bytes.includes('V_VP8') && bytes.length > 2000, `${bytes.length} bytes`);
   await hasNot(page, '#transport .on');
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
+process.setMaxListeners(0); // one for each program that is started
 const program = process.env.KARAKURI_PROGRAM;
 const TRIES = 400;
 const PAUSE = 50; // [ms]
@@ -34,9 +35,10 @@ function stop(child) {
   });
 }
 
+/** Only WebGL goes through the software that stands in for a graphics card: what is drawn by it keeps all else waiting. */
 export const launch = () => chromium.launch({
   executablePath: browserPath,
-  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
+  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-accelerated-2d-canvas', '--disable-gpu-rasterization'],
 });
 
 /** At the lowest quality: what is drawn in software takes its time from all else. */
@@ -75,3 +77,20 @@ export function scene(name, text) {
   writeFileSync(file, text);
   return file;
 }
+
+// ---- what a hand does, without waiting for pictures, which are slow in software
+
+export const click = (tab, selector, text = '', init = {}) => tab.evaluate(([where, what, how]) =>
+  [...document.querySelectorAll(where)].find((e) => e.textContent.includes(what)).dispatchEvent(new MouseEvent('click', { bubbles: true, ...how })), [selector, text, init]);
+/** As the keyboard would. */
+export const type = (tab, selector, text) => tab.evaluate(([where, what]) => {
+  const input = document.querySelector(where);
+  input.focus();
+  input.value = what;
+  for (const event of ['input', 'change']) input.dispatchEvent(new Event(event));
+  input.blur();
+}, [selector, text]);
+export const fill = (tab, property, text) => type(tab, `input[data-property="${property}"]`, text);
+export const has = (tab, selector, text = '') => eventually(tab, ([where, what]) =>
+  [...document.querySelectorAll(where)].some((e) => e.checkVisibility() && e.textContent.includes(what)), [selector, text]);
+export const hasNot = (tab, selector) => eventually(tab, (where) => ![...document.querySelectorAll(where)].some((e) => e.checkVisibility()), selector);

@@ -32,6 +32,11 @@ void add_drive_row(const Model& model, const Workspace& ws, int dof, double disp
 void add_loop_rows(const Model& model, const Workspace& ws, int loop,
                    const StabilizationSettings& stabilization, double h, double chord, Rows& rows);
 
+/// A loop that is not held: springs and dampers in place of what its joint holds, or the limits of a distance
+/// where it is near them.  @pre ws has velocities
+void add_soft_loop_rows(const Model& model, const Workspace& ws, int loop,
+                        const StabilizationSettings& stabilization, double h, Rows& rows);
+
 /// A coupling: held as a loop is.  @pre rows.parts has room, see Rows
 void add_coupling_row(const Model& model, const State& state, const Workspace& ws, int relation,
                       const StabilizationSettings& stabilization, double h, double chord, Rows& rows);

@@ -12,7 +12,10 @@ namespace karakuri {
 
 /// What a block of rows stands for; `RowBlock::index` says which.
 enum class RowSource : std::uint8_t {
-  kLoop,          // Model::loops
+  kLoop,          // Model::loops: one that is held
+  kSoftLoop,      // one whose joint gives way
+  kLoopLow,       // the least distance of one that bounds it
+  kLoopHigh,      // and the largest
   kCoupling,      // Model::relations: one that is held
   kLimit,         // dof
   kFriction,      // dof: dry friction in the joint
@@ -28,7 +31,14 @@ enum class RowSource : std::uint8_t {
 inline bool is_held(RowSource source) { return source == RowSource::kLoop || source == RowSource::kCoupling; }
 /// Whether they are limits: complementary, with a gap.
 inline bool is_limit(RowSource source) {
-  return source == RowSource::kLimit || source == RowSource::kTendonLow || source == RowSource::kTendonHigh;
+  switch (source) {
+    case RowSource::kLimit:
+    case RowSource::kTendonLow:
+    case RowSource::kTendonHigh:
+    case RowSource::kLoopLow:
+    case RowSource::kLoopHigh: return true;
+    default: return false;
+  }
 }
 
 /// Rows [row, row + size) that are solved together.

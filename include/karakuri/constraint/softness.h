@@ -72,4 +72,11 @@ inline Softness stabilize_gap(const StabilizationSettings& s, double gap, double
   return soft;
 }
 
+/// The spring and the damper of what touches from gap 0 on. Where the gap closes within the step, both act on
+/// what goes beyond: lambda = -(h k + d) (c + h J v').
+inline Softness soft_gap(double k, double d, double gap, double h) {
+  const Softness soft = implicit_spring(k, d, gap, h);
+  return {gap > 0 ? gap / h : soft.bias, soft.compliance};
+}
+
 }  // namespace karakuri

@@ -42,4 +42,18 @@ class Hash {
   std::uint64_t state_ = 0x243f6a8885a308d3u;  // digits of pi
 };
 
+/// Of a long row of bytes: four hashes side by side, as each word of one waits for the word before.
+inline std::uint64_t checksum(std::span<const std::byte> bytes) {
+  Hash lanes[4], all;
+  std::uint64_t words[4];
+  while (bytes.size() >= sizeof words) {
+    std::memcpy(words, bytes.data(), sizeof words);
+    for (int i = 0; i < 4; ++i) lanes[i].add(words[i]);
+    bytes = bytes.subspan(sizeof words);
+  }
+  for (const Hash& lane : lanes) all.add(lane.value());
+  all.add(bytes);
+  return all.value();
+}
+
 }  // namespace karakuri

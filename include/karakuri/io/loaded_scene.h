@@ -45,9 +45,9 @@ struct Camera {
   double field_of_view = std::numbers::pi / 4;  // vertical [rad]
 };
 
-/// force = gain * control + bias - stiffness * length - damping * rate, with the control and then the force
-/// cut to their ranges. length and rate are sums over the transmissions. A motor has gain alone; a position
-/// servo has gain = stiffness; a velocity servo has gain = damping.
+/// force = gain * control + bias - stiffness * length - (damping + control_damping * control) * rate, with
+/// the control and then the force cut to their ranges. length and rate are sums over the transmissions. A
+/// motor has gain alone; a position servo has gain = stiffness; a velocity servo has gain = damping.
 struct Actuator {
   std::string name;
   std::vector<Transmission> transmissions;
@@ -55,6 +55,7 @@ struct Actuator {
   double bias = 0;
   double stiffness = 0;
   double damping = 0;
+  double control_damping = 0;
   Interval control;
   Interval force;
 };

@@ -7,17 +7,9 @@
 #include <vector>
 
 #include "karakuri/model/ids.h"
+#include "karakuri/model/interval.h"
 
 namespace karakuri {
-
-/// A closed interval; all numbers unless told otherwise.
-struct Interval {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool bounded() const {
-    return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
-  }
-};
 
 /// One dof that an actuator or a tendon works on: length += gear * q, effort on the dof = gear * force.
 struct Transmission {
@@ -27,13 +19,15 @@ struct Transmission {
 };
 
 /// follower = polynomial of the leader, or a constant where there is no leader: a gear. Both are joints with
-/// one dof. Held as exactly as loops are.
+/// one dof. Held as exactly as loops are, or by a spring and a damper on what the follower is off by.
 struct Coupling {
   std::string name;
   JointId follower, leader;
-  std::array<double, 5> coefficients{0, 1, 0, 0, 0};  // constant first
-  double follower_start = 0, leader_start = 0;        // both are measured from here
-  bool active = true;                                 // false: kept, but does nothing
+  std::array<double, 5> coefficients{0, 1, 0, 0, 0};           // constant first
+  double follower_start = 0, leader_start = 0;                 // both are measured from here
+  double stiffness = std::numeric_limits<double>::infinity();  // of the spring; infinite: held exactly
+  double damping = 0;
+  bool active = true;  // false: kept, but does nothing
 };
 
 /// The weighted sum of joint positions, with its own spring and limits (MuJoCo's fixed tendon). Its joints'
@@ -43,6 +37,8 @@ struct FixedTendon {
   std::vector<Transmission> joints;
   Interval range;
   double stiffness = 0, damping = 0, rest = 0;
+  double limit_stiffness = std::numeric_limits<double>::infinity();  // of its limits; infinite: rigid
+  double limit_damping = 0;
 };
 
 }  // namespace karakuri

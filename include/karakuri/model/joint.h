@@ -27,6 +27,7 @@
 #include <string_view>
 
 #include "karakuri/model/ids.h"
+#include "karakuri/model/interval.h"
 #include "karakuri/spatial/transform.h"
 
 namespace karakuri {
@@ -77,20 +78,29 @@ struct DofProperties {
   double armature = 0;          // inertia of what turns with the joint (rotors) [kg m^2 or kg]
   double effort_limit = kNone;  // of a motor at this joint
   double velocity_limit = kNone;
+  double limit_stiffness = kNone;  // of lower and upper, per displacement beyond; infinite: rigid
+  double limit_damping = 0;        // while beyond, of soft limits
 };
 
 struct Joint {
   std::string name;
   JointKind kind = JointKind::kFixed;
   LinkId parent;
-  LinkId child;                                     // a virtual link where the joint closes a loop
-  Transform X_PF;                                   // frame F in the parent link
-  Transform X_CM;                                   // frame M in the child link
-  Vec3 axis = Vec3::UnitZ();                        // in F
-  Vec3 second_axis = Vec3::UnitX();                 // universal only, in F at q = 0
-  double pitch = 0;                                 // screw only [m/rad]
-  double distance = 0;                              // distance only [m]
-  std::array<DofProperties, kMaxJointDofs> dofs{};  // the first v_size(kind) count
+  LinkId child;                      // a virtual link where the joint closes a loop
+  Transform X_PF;                    // frame F in the parent link
+  Transform X_CM;                    // frame M in the child link
+  Vec3 axis = Vec3::UnitZ();         // in F
+  Vec3 second_axis = Vec3::UnitX();  // universal only, in F at q = 0
+  double pitch = 0;                  // screw only [m/rad]
+  double distance = 0;               // distance only [m]
+  Interval range;                    // distance only: bounds it in place of holding it: ropes and stops [m]
+  // A joint that closes a loop may give way, by springs and dampers in place of what it holds; where one of
+  // the two stiffnesses is infinite what it speaks of stays rigid, stabilized by ERP.
+  double closing_stiffness = DofProperties::kNone;       // of translations [N/m]
+  double closing_damping = 0;                            // [N s/m]
+  double closing_turn_stiffness = DofProperties::kNone;  // of turns [N m/rad]
+  double closing_turn_damping = 0;                       // [N m s/rad]
+  std::array<DofProperties, kMaxJointDofs> dofs{};       // the first v_size(kind) count
 };
 
 }  // namespace karakuri

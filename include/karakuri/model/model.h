@@ -91,12 +91,29 @@ struct Loop {
   Vec3 second_axis = Vec3::UnitX();  // universal only: unit, in M
   double pitch = 0;                  // screw only [m/rad]
   double distance = 0;               // distance only [m]
+  Interval range;                    // distance only: bounds it [m]
+  // infinite: rigid
+  double stiffness = DofProperties::kNone, turn_stiffness = DofProperties::kNone;
+  double damping = 0, turn_damping = 0;
+
+  /// Whether springs are in place of what the joint holds.
+  bool soft() const { return stiffness < DofProperties::kNone || turn_stiffness < DofProperties::kNone; }
+  /// Whether it bounds a distance and holds nothing.
+  bool bounds() const { return kind == JointKind::kDistance && range.bounded(); }
+  /// Whether it takes freedoms away.
+  bool held() const { return !soft() && !bounds(); }
+  /// Whether its bodies are neighbours that never touch: springs and ropes leave them apart.
+  bool joins() const { return held() || kind != JointKind::kDistance; }
 };
+
+/// `joint` as a loop between two links.
+Loop make_loop(JointId id, const Joint& joint, const LinkEntry& on_f, const LinkEntry& on_m);
 
 /// What a Coupling or a FixedTendon says of the coordinates: x = sum of scale q over its terms, less the
 /// polynomial of the leader's position,
 ///   x(q) = sum scale_k q_k - P(q_leader - leader_start)
-/// A coupling holds x at zero; a tendon keeps it within limits and has a spring on it.
+/// A coupling holds x at zero, exactly or by a spring; a tendon keeps it within limits and has a spring on
+/// it.
 struct Relation {
   struct Term {
     std::int32_t dof = 0;
@@ -112,6 +129,7 @@ struct Relation {
   std::array<double, 5> polynomial{};  // constant first
   Interval range;                      // where not held
   double stiffness = 0, damping = 0, rest = 0;
+  double limit_stiffness = DofProperties::kNone, limit_damping = 0;
 
   /// Calls f(term) for all terms and the leader.
   template <class F>

@@ -13,7 +13,7 @@ struct LiveOptions {
   double frame_rate = 60;                 // most frames a second to each client
   double memory_seconds = 30;             // of the scene's time, to go back through
   double memory_rate = 30;                // states kept for each second of it
-  std::size_t memory_bytes = 256u << 20;  // of all of them; the oldest go first
+  std::size_t memory_bytes = 256u << 20;  // of all of them; fewer a second where they would not fit
   bool wait_for_client = false;           // the clock starts when somebody looks
 };
 
@@ -27,6 +27,17 @@ class LiveSession {
   /// steps commands of clients are carried out and frames go out. What the session could not do in a step is
   /// told to the clients and then cleared.
   void run(const std::function<bool()>& stop, const std::function<void()>& step);
+
+  // ---- instead of run(), for a session that somebody else steps; by one thread at a time
+  /// Carries out what clients have asked for, and sends what is due.
+  void serve();
+  /// The session may be another than at the last frame.
+  void touched();
+  /// Whether the next step may be made: clients have not paused it, or want a single one; with `real_time`
+  /// also whether it is due. Where nobody looks it may.
+  bool may_step(bool real_time) const;
+  /// A step was made.
+  void stepped();
 
   struct Impl;
 

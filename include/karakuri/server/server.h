@@ -23,6 +23,7 @@ struct ServerOptions {
   int ports = 50;                     // how many are tried
   std::filesystem::path bundle;       // the folder of the page's files
   std::string token;                  // empty: a new one of 128 random bits
+  bool in_notebooks = false;          // other pages of this machine may frame it
   int max_connections = 64;
   std::size_t max_message = 64 * 1024;  // from a client [bytes]
   std::size_t max_backlog = 16u << 20;  // waiting for one client alone [bytes]

@@ -121,6 +121,20 @@ class Session {
   std::span<const Diagnostic> problems() const;
   void clear_problems();
 
+  // ---- what the page shows beside the scene
+  /// A new one, or in the place of that with the same name; a slider then keeps its value, as far as it fits.
+  std::vector<Diagnostic> put(UiElement element);
+  /// Likewise, by title.
+  std::vector<Diagnostic> put(Plot plot);
+  /// nullptr where there is none.
+  const UiElement* find_ui(std::string_view name) const;
+  /// Does what a button does.
+  std::vector<Diagnostic> press(std::string_view button);
+  /// How often it was pressed since the session was made; no part of its state.
+  long long presses(std::string_view button) const;
+  /// Another one after each put().
+  int ui_version() const;
+
   // ---- snapshots
   SessionSnapshot snapshot() const;
   /// Errors when it is of another scene or damaged; nothing changes then.

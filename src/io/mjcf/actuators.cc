@@ -1,5 +1,5 @@
 // <actuator>. MuJoCo's shortcuts are settings of one general actuator,
-//   force = gain * control + b0 + b1 * length + b2 * rate,
+//   force = (g0 + g1 * length + g2 * rate) * control + b0 + b1 * length + b2 * rate,
 // and its defaults are such settings too, so they are applied one after the other.
 #include <fmt/format.h>
 
@@ -11,7 +11,8 @@ namespace {
 
 struct General {
   bool affine_bias = false, fixed_gain = true, no_dynamics = true;
-  double gain = 1, bias[3] = {0, 0, 0};
+  bool affine_gain = false;  // of the rate alone
+  double gain = 1, rate_gain = 0, bias[3] = {0, 0, 0};
   XmlElement common;  // attributes that all kinds have
 };
 
@@ -21,7 +22,7 @@ void set(MjcfContext& c, const XmlElement& e, General& to) {
   if (e.name == "general") {
     const std::vector<double> gain = xml.numbers(e, "gainprm", 1, 10),
                               bias = xml.numbers(e, "biasprm", 1, 10);
-    if (!gain.empty()) to.gain = gain[0];
+    if (!gain.empty()) to.gain = gain[0], to.rate_gain = gain.size() > 2 ? gain[2] : 0;
     for (std::size_t k = 0; k < 3 && !bias.empty(); ++k) to.bias[k] = k < bias.size() ? bias[k] : to.bias[k];
     if (e.has("biastype")) {
       const std::size_t type = xml.choice(e, "biastype", {"none", "affine", "muscle", "user", "dcmotor"}, 0);
@@ -30,7 +31,9 @@ void set(MjcfContext& c, const XmlElement& e, General& to) {
         xml.report.unsupported("biastype", c.where(e), "only biastype none and affine are supported");
     }
     if (e.has("gaintype")) {
-      to.fixed_gain = xml.choice(e, "gaintype", {"fixed", "affine", "muscle", "user", "dcmotor"}, 0) == 0;
+      const std::size_t type = xml.choice(e, "gaintype", {"fixed", "affine", "muscle", "user", "dcmotor"}, 0);
+      to.fixed_gain = type == 0;
+      to.affine_gain = type == 1 && (gain.size() < 2 || gain[1] == 0);
     }
     if (e.has("dyntype")) {
       to.no_dynamics =
@@ -50,8 +53,13 @@ void set(MjcfContext& c, const XmlElement& e, General& to) {
     to.gain = xml.number(e, "kv", to.gain);
     to.bias[2] = -to.gain;
     to.fixed_gain = to.no_dynamics = to.affine_bias = true;
+  } else if (e.name == "damper") {
+    clear_bias();
+    to.gain = 0, to.rate_gain = -xml.number(e, "kv", 1);
+    to.fixed_gain = to.affine_bias = false, to.affine_gain = to.no_dynamics = true;
+    if (to.rate_gain > 0) xml.error(e, "kv is below zero", "give its magnitude");
   } else {
-    to.fixed_gain = false;
+    to.fixed_gain = to.affine_gain = false;
   }
   XmlElement merged = e;
   inherit(to.common, merged);
@@ -77,6 +85,9 @@ void set_transmission(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
       c.xml.report.remark("multi-dof actuator", c.where(e),
                           "an actuator of a ball or free joint acts along the axes of the joint's frame F");
     }
+  } else if (c.spatial_tendons.contains(e.get("tendon"))) {
+    c.xml.report.unsupported("actuators of spatial tendons", c.where(e),
+                             "actuators of spatial tendons are not supported and have no effect");
   } else if (e.has("tendon")) {
     const int index = c.named(c.tendon_by_name, e, "tendon", "fixed tendon");
     if (index < 0) return;
@@ -124,10 +135,11 @@ void read_actuators(MjcfContext& c, const XmlElement& section) {
       actuator.stiffness = -general.bias[1];
       actuator.damping = -general.bias[2];
     }
-    if (!general.fixed_gain || !general.no_dynamics) {
+    if (general.affine_gain) actuator.control_damping = -general.rate_gain;
+    if (!(general.fixed_gain || general.affine_gain) || !general.no_dynamics) {
       c.xml.report.unsupported("actuator dynamics", c.where(e),
                                "only actuators with a fixed gain and without dynamics act as they should",
-                               "use motor, position or velocity");
+                               "use motor, position, velocity or damper");
     }
     set_transmission(c, merged, actuator);
     actuator.control = read_range(c, merged, "ctrllimited", "ctrlrange");

@@ -147,6 +147,7 @@ class BodyReader {
     }
     if (!free || e.name == "joint") set_dofs(e, from.type, unit, joint);
     record.range = {joint.dofs[0].lower, joint.dofs[0].upper};
+    if (record.range.bounded()) record.softness = read_softness(c_, e, "limits", "limit");
     record.id = c_.build.add_joint(joint, c_.where(e));
     if (record.reference != 0) c_.build.out.scene.initial.push_back({record.id, {record.reference}, {}});
     if (!record.name.empty() &&

@@ -172,7 +172,8 @@ class ContactReader {
     bool soft = std::any_of(c_.geoms.begin(), c_.geoms.end(),
                             [](const MjcfGeom& g) { return !g.softness.is_rigid(); });
     for (const Pair& p : pairs_) soft = soft || p.element.has("solref") || p.element.has("solimp");
-    if (soft) mobilities_ = body_mobilities(c_);
+    if (!soft) return;
+    for (const MjcfBody& body : c_.bodies) mobilities_.push_back(body_mobility(c_, body).translation);
   }
 
   void assign_materials() {
@@ -219,7 +220,7 @@ class ContactReader {
             "friction that differs between directions is not supported: the first is used");
       }
       const bool soft = p.element.has("solref") || p.element.has("solimp");
-      const MjcfSoftness softness = soft ? read_softness(c_, p.element) : softness_between(a, b);
+      const MjcfSoftness softness = soft ? read_softness(c_, p.element, "contacts") : softness_between(a, b);
       add(a, b, surface(condim, friction, spring(a, b, softness)));
       return true;
     }

@@ -73,6 +73,7 @@ struct MjcfJoint {
   Transform X_WB;  // of a free joint: the body in the reference pose
   Interval range;
   double reference = 0;
+  MjcfSoftness softness;  // of its limits
 };
 
 struct MjcfGeom {
@@ -86,6 +87,8 @@ struct MjcfGeom {
   double mix = 1;       // weight of its softness beside the other geom's
   int pair_class = -1;  // set where a <pair> speaks of this geom alone
 };
+
+class ReferencePose;  // softness.cc
 
 struct MjcfContext {
   MjcfContext(XmlFile& xml, SceneBuilder& build, std::filesystem::path path)
@@ -106,8 +109,10 @@ struct MjcfContext {
   std::vector<MjcfJoint> joints;  // in MuJoCo's order
   std::vector<MjcfGeom> geoms;    // those that collide
   std::map<std::string, int> body_by_name, joint_by_name, geom_by_name, actuator_by_name, tendon_by_name;
-  std::set<std::string> paired_geoms;        // those that a <pair> names
-  std::map<std::string, int> frame_by_name;  // of build.out.frames, as the file calls them
+  std::set<std::string> paired_geoms;                        // those that a <pair> names
+  std::set<std::string> spatial_tendons;                     // by name
+  std::map<std::string, int> frame_by_name;                  // of build.out.frames, as the file calls them
+  std::shared_ptr<ReferencePose> reference_pose, rest_pose;  // made when wanted
 
   std::string where(const XmlElement& e) const { return xml.where(e); }
   /// Index of a named thing, or -1 with the error reported, listing the names.
@@ -126,6 +131,8 @@ void read_worldbody(MjcfContext& c, const XmlElement& e);
 void scale_total_mass(MjcfContext& c);
 /// Categories, materials and exclusions, when all geoms are known.
 void read_contact(MjcfContext& c, const std::vector<const XmlElement*>& sections);
+/// Springs of soft limits, when all masses are known.
+void soften_limits(MjcfContext& c);
 void read_equality(MjcfContext& c, const XmlElement& e);
 void read_tendons(MjcfContext& c, const XmlElement& e);
 void read_actuators(MjcfContext& c, const XmlElement& e);
@@ -146,8 +153,11 @@ std::optional<Shape> heightfield_shape(MjcfContext& c, const XmlElement& geom);
 
 // ---- softness (softness.cc)
 
-/// What the attributes say, which may be absent or cut short.
-MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e);
+/// What the attributes say, which may be absent or cut short. A remark tells where it is not rigid.
+/// @param what  That becomes soft, for the remark.
+/// @param ending  Of the attributes' names: "" or "limit".
+MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e, const char* what,
+                           const std::string& ending = "");
 /// Of two geoms. @param share  That of `a`, 0 to 1.
 MjcfSoftness mixed(const MjcfSoftness& a, const MjcfSoftness& b, double share);
 
@@ -157,8 +167,21 @@ struct SpringAndDamper {
 };
 /// @param mobility  Velocity per impulse, as MuJoCo has it: in the reference pose, once for all [1/kg].
 SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, double mobility);
-/// How a push at the centre of mass moves each body, mean over directions [1/kg]; 0: it is on the world.
-std::vector<double> body_mobilities(const MjcfContext& c);
+
+/// How a push at the centre of mass moves a body, and a turn turns it, mean over directions [1/kg, 1/(kg
+/// m^2)]; 0: it is on the world. As all mobilities here in the reference pose, and 0 where there is none.
+struct BodyMobility {
+  double translation = 0, rotation = 0;
+};
+BodyMobility body_mobility(MjcfContext& c, const MjcfBody& body);
+/// Of a joint's dofs, mean over them.
+double joint_mobility(MjcfContext& c, const MjcfJoint& joint);
+/// Of a sum of joints.
+double tendon_mobility(MjcfContext& c, const std::vector<Transmission>& joints);
+/// Of the distance between two places on links.
+double distance_mobility(MjcfContext& c, const Frame& a, const Frame& b);
+/// Where the springs of all joints are at ease.
+double distance_at_rest(MjcfContext& c, const Frame& a, const Frame& b);
 
 /// What a geom adds to its body.
 struct GeomResult {

@@ -1,4 +1,4 @@
-// <equality> and <tendon>: connect and weld close loops, joints follow joints, tendons add them up.
+// <equality>: connect and weld close loops, joints follow joints.
 #include <fmt/format.h>
 
 #include "io/mjcf/context.h"
@@ -60,6 +60,19 @@ Transform on_link(const MjcfContext& c, int body, const Transform& X) {
   return body == 0 ? c.build.options.pose * X : X;
 }
 
+/// Springs of a connect or weld whose softness is not the default. MuJoCo measures turns of a weld as the
+/// vector part of a quaternion, half the angle, so that its springs of turns are a quarter as stiff.
+void soften_loop(MjcfContext& c, const XmlElement& e, const MjcfBody& a, const MjcfBody& b, Joint& joint) {
+  const MjcfSoftness softness = read_softness(c, e, "equalities");
+  if (softness.is_rigid()) return;
+  const BodyMobility w_a = body_mobility(c, a), w_b = body_mobility(c, b);
+  const SpringAndDamper push = spring_of(c, softness, w_a.translation + w_b.translation),
+                        turn = spring_of(c, softness, w_a.rotation + w_b.rotation);
+  joint.closing_stiffness = push.stiffness, joint.closing_damping = push.damping;
+  if (joint.kind != JointKind::kFixed) return;
+  joint.closing_turn_stiffness = turn.stiffness / 4, joint.closing_turn_damping = turn.damping / 4;
+}
+
 void read_loop(MjcfContext& c, const XmlElement& e) {
   const bool by_sites = e.has("site1") || e.has("site2");
   const Ends ends = by_sites ? ends_by_sites(c, e) : ends_by_bodies(c, e);
@@ -72,6 +85,7 @@ void read_loop(MjcfContext& c, const XmlElement& e) {
   joint.parent = a.link, joint.child = b.link;
   joint.X_PF = by_sites ? ends.X_AF : on_link(c, ends.a, ends.X_AF);
   joint.X_CM = by_sites ? ends.X_BM : on_link(c, ends.b, ends.X_BM);
+  soften_loop(c, e, a, b, joint);
   const JointId id = c.build.add_loop(joint, c.where(e));
   if (id && !c.xml.flag(e, "active", true)) c.build.out.open_loops.push_back(id);
 }
@@ -89,6 +103,12 @@ void read_joint_equality(MjcfContext& c, const XmlElement& e) {
   const std::vector<double> n = c.xml.numbers(e, "polycoef", 1, 5);
   for (std::size_t k = 0; k < n.size(); ++k) coupling.coefficients[k] = n[k];
   coupling.active = c.xml.flag(e, "active", true);
+  if (const MjcfSoftness softness = read_softness(c, e, "equalities"); !softness.is_rigid()) {
+    double mobility = joint_mobility(c, follower);
+    if (second >= 0) mobility += joint_mobility(c, c.joints[static_cast<std::size_t>(second)]);
+    const SpringAndDamper spring = spring_of(c, softness, mobility);
+    coupling.stiffness = spring.stiffness, coupling.damping = spring.damping;
+  }
   c.build.out.scene.mechanism.add_coupling(std::move(coupling));
 }
 
@@ -100,36 +120,6 @@ void read_equality(MjcfContext& c, const XmlElement& section) {
     const XmlElement e = c.defaults.resolved(c.xml, child, "equality", "");
     if (e.name == "joint") read_joint_equality(c, e);
     if (e.name == "connect" || e.name == "weld") read_loop(c, e);
-  }
-}
-
-void read_tendons(MjcfContext& c, const XmlElement& section) {
-  for (const XmlElement& child : section.children) {
-    if (child.name != "fixed") continue;
-    const XmlElement e = c.defaults.resolved(c.xml, child, "tendon", "");
-    FixedTendon tendon{.name = c.build.options.prefix + e.get("name")};
-    for (const XmlElement& j : child.children) {
-      const int joint = c.named(c.joint_by_name, j, "joint", "joint");
-      if (joint < 0) continue;
-      tendon.joints.push_back({c.joints[static_cast<std::size_t>(joint)].id, 0, c.xml.number(j, "coef", 1)});
-    }
-    if (is_limited(c, e, "limited", "range")) {
-      const std::vector<double> range = c.xml.numbers(e, "range", 2, 2);
-      if (!range.empty()) tendon.range = {range[0], range[1]};
-    }
-    tendon.stiffness = c.xml.number(e, "stiffness", 0);
-    tendon.damping = c.xml.number(e, "damping", 0);
-    const std::vector<double> rest = c.xml.numbers(e, "springlength", 1, 2);
-    const bool said = !rest.empty() && rest[0] >= 0;  // else the length where its joints' springs are at ease
-    for (const Transmission& j : tendon.joints)
-      tendon.rest += j.gear * c.build.out.scene.mechanism.joint(j.joint).dofs[0].rest;
-    if (said) tendon.rest = rest[0];
-    if (rest.size() == 2 && rest[1] != rest[0])
-      c.xml.report.unsupported("fixed.springlength", c.where(e),
-                               "a tendon whose spring is at ease over a range is at ease at its start alone");
-    if (e.has("name"))
-      c.tendon_by_name[e.get("name")] = static_cast<int>(c.build.out.scene.mechanism.tendons().size());
-    c.build.out.scene.mechanism.add_tendon(std::move(tendon));
   }
 }
 

@@ -240,7 +240,7 @@ class GeomReader {
     geom.priority = c_.xml.integer(e_, "priority", 0);
     const std::vector<double> friction = c_.xml.numbers(e_, "friction", 1, 3);
     for (std::size_t k = 0; k < friction.size(); ++k) geom.friction[static_cast<int>(k)] = friction[k];
-    geom.softness = read_softness(c_, e_);
+    geom.softness = read_softness(c_, e_, "contacts");
     geom.mix = std::max(0.0, c_.xml.number(e_, "solmix", 1));
     if (geom.condim != 1 && geom.condim != 3 && geom.condim != 4 && geom.condim != 6) {
       c_.xml.error(e_, fmt::format("condim is {}", geom.condim), "valid are 1, 3, 4 and 6");

@@ -40,6 +40,7 @@ void read_file_sections(MjcfContext& c, const XmlElement& root) {
   scale_total_mass(c);
   if (!c.xml.report.ok()) return;  // what follows refers to what may be missing
 
+  soften_limits(c);
   read_contact(c, contact);
   for_sections(c, root, "equality", [&](const XmlElement& e) { read_equality(c, e); });
   for_sections(c, root, "tendon", [&](const XmlElement& e) { read_tendons(c, e); });

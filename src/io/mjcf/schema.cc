@@ -12,9 +12,9 @@ namespace {
   "name class ~group ctrllimited forcelimited !actlimited ctrlrange forcerange !actrange ~lengthrange gear " \
   "!cranklength joint jointinparent tendon !site !refsite !body !cranksite !slidersite ~user !actdim "       \
   "!actearly !nsample !interp !delay "
-#define KARAKURI_EQUALITY "name class active %solref %solimp "
+#define KARAKURI_EQUALITY "name class active solref solimp "
 #define KARAKURI_TENDON                                                                                    \
-  "name class ~group limited range !actuatorfrclimited !actuatorfrcrange %solreflimit %solimplimit "       \
+  "name class ~group limited range !actuatorfrclimited !actuatorfrcrange solreflimit solimplimit "         \
   "%solreffriction %solimpfriction !frictionloss !margin springlength stiffness damping !armature ~width " \
   "~material ~rgba ~user "
 #define KARAKURI_SENSORS                                                                                    \
@@ -72,7 +72,7 @@ constexpr SchemaRow kTable[] = {
     {"frame", KARAKURI_PLACE "name childclass", "joint freejoint " KARAKURI_LIMB},
     {"inertial", KARAKURI_PLACE "mass diaginertia fullinertia", ""},
     {"joint",
-     "name class type ~group pos axis !springdamper %solreflimit %solimplimit %solreffriction "
+     "name class type ~group pos axis !springdamper solreflimit solimplimit %solreffriction "
      "%solimpfriction "
      "stiffness range limited actuatorfrclimited actuatorfrcrange !actuatorgravcomp !margin ref springref "
      "armature "
@@ -95,16 +95,21 @@ constexpr SchemaRow kTable[] = {
     {"connect", KARAKURI_EQUALITY "body1 body2 anchor site1 site2", ""},
     {"weld", KARAKURI_EQUALITY "body1 body2 anchor site1 site2 relpose !torquescale", ""},
     {"equality/joint", KARAKURI_EQUALITY "joint1 joint2 polycoef", ""},
-    {"tendon", "", "fixed !spatial"},
+    {"tendon", "", "fixed spatial"},
     {"default/tendon", KARAKURI_TENDON, ""},
     {"fixed", KARAKURI_TENDON, "joint"},
     {"fixed/joint", "joint coef", ""},
+    {"spatial", KARAKURI_TENDON, "site geom pulley"},
+    {"spatial/site", "site", ""},
+    {"spatial/geom", "geom sidesite", ""},
+    {"spatial/pulley", "divisor", ""},
     {"actuator", "",
-     "general motor position velocity !intvelocity !damper !cylinder !muscle !adhesion !plugin !dcmotor"},
+     "general motor position velocity !intvelocity damper !cylinder !muscle !adhesion !plugin !dcmotor"},
     {"general", KARAKURI_ACTUATOR "dyntype gaintype biastype !dynprm gainprm biasprm", ""},
     {"motor", KARAKURI_ACTUATOR, ""},
     {"position", KARAKURI_ACTUATOR "kp kv !dampratio !timeconst inheritrange", ""},
     {"velocity", KARAKURI_ACTUATOR "kv", ""},
+    {"damper", KARAKURI_ACTUATOR "kv", ""},
     {"sensor", "", KARAKURI_SENSORS},
     {"keyframe", "", "key"},
     {"key", "name time qpos qvel !act ctrl !mpos !mquat", ""},

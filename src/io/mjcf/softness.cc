@@ -9,13 +9,17 @@
 // At rest that is a spring, f = -r K d^2 / (w (1 - d)), which is what we take, with the damper B / R (3).
 // What we leave out is the term with a: it makes constraints heavy, so that MuJoCo's give way more slowly.
 // Springs here have one stiffness; that of (3) grows with depth, and the secant is taken where it carries one
-// g: at that depth, and for constant impedance at all depths, ours is MuJoCo's.
+// g (of turns: 9.81 rad/s^2): at that depth, and for constant impedance at all depths, ours is MuJoCo's.
+// Contacts, limits and equalities are all such constraints, each with its own w.
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "io/mjcf/context.h"
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/model/model.h"
 
@@ -67,16 +71,20 @@ double depth_under(const MjcfSoftness& softness, double K, double load) {
   return high;
 }
 
+}  // namespace
+
 /// What is asked about mobility: the model in its reference pose.
 class ReferencePose {
  public:
-  explicit ReferencePose(const MjcfContext& c) : model_(compile(c.build.mechanism())) {
+  /// @param at_rest  With joints where their springs are at ease instead.
+  ReferencePose(const MjcfContext& c, bool at_rest) : model_(compile(c.build.mechanism())) {
     if (!model_.ok()) return;  // told when the scene is finished
     State state(*model_);
     for (const MjcfJoint& j : c.joints) {
       const JointEntry* entry = model_->find(j.id);
-      if (entry && entry->first_q >= 0 && j.reference != 0)
-        state.q[static_cast<std::size_t>(entry->first_q)] = j.reference;
+      if (!entry || entry->first_q < 0 || v_size(j.kind) != 1) continue;
+      state.q[static_cast<std::size_t>(entry->first_q)] =
+          at_rest ? c.build.mechanism().joint(j.id).dofs[0].rest : j.reference;
     }
     ws_.emplace(*model_);
     buffers_.emplace(*model_);
@@ -86,21 +94,55 @@ class ReferencePose {
 
   bool ok() const { return model_.ok(); }
 
-  double of_body(const MjcfContext& c, const MjcfBody& body) {
-    const LinkEntry* link = model_->find(body.link);
-    if (!link || link->body == 0) return 0;
-    const Vec3 com = link_pose(*model_, *ws_, body.link) * c.build.mechanism().link(body.link).inertia.com;
-    std::array<ImpulseRow, 3> rows;
-    for (int k = 0; k < 3; ++k) rows[static_cast<std::size_t>(k)] = {link->body, 0, com, Vec3::Unit(k)};
-    return mean(rows);
+  BodyMobility of_body(const Mechanism& mechanism, LinkId id) {
+    const LinkEntry* link = model_->find(id);
+    if (!link || link->body == 0) return {};
+    const Vec3 com = link_pose(*model_, *ws_, id) * mechanism.link(id).inertia.com;
+    std::array<ImpulseRow, 3> push, turn;
+    for (std::size_t k = 0; k < 3; ++k) {
+      push[k] = {link->body, 0, com, Vec3::Unit(static_cast<int>(k))};
+      turn[k] = {.body = link->body, .point = com, .moment = Vec3::Unit(static_cast<int>(k))};
+    }
+    return {mobility(push).trace() / 3, mobility(turn).trace() / 3};
+  }
+
+  double of_joint(JointId id) {
+    const JointEntry* joint = model_->find(id);
+    if (!joint || joint->first_v < 0) return 0;
+    std::vector<ImpulseRow> rows;
+    for (int k = 0; k < v_size(joint->kind); ++k) rows.push_back(dof_row(*model_, *ws_, joint->first_v + k));
+    return mobility(rows).trace() / static_cast<double>(rows.size());
+  }
+
+  double of_sum(const std::vector<Transmission>& joints) {
+    std::vector<ImpulseRow> rows;
+    Eigen::VectorXd gear(static_cast<Eigen::Index>(joints.size()));
+    for (std::size_t k = 0; k < joints.size(); ++k) {
+      const JointEntry* joint = model_->find(joints[k].joint);
+      if (!joint || joint->first_v < 0) return 0;
+      rows.push_back(dof_row(*model_, *ws_, joint->first_v + joints[k].dof));
+      gear[static_cast<Eigen::Index>(k)] = joints[k].gear;
+    }
+    return gear.dot(mobility(rows) * gear);
+  }
+
+  Vec3 place(const Frame& f) const { return (link_pose(*model_, *ws_, f.link) * f.X_LF).p; }
+
+  double of_distance(const Frame& a, const Frame& b) {
+    const LinkEntry *on_a = model_->find(a.link), *on_b = model_->find(b.link);
+    if (!on_a || !on_b) return 0;
+    const Vec3 from = place(a), to = place(b);
+    const std::array rows = {ImpulseRow{on_b->body, on_a->body, to, (to - from).stableNormalized()}};
+    return mobility(rows).trace();
   }
 
  private:
-  double mean(std::span<const ImpulseRow> rows) {
+  /// J M^-1 J^T
+  Eigen::MatrixXd mobility(std::span<const ImpulseRow> rows) {
     const auto n = static_cast<Eigen::Index>(rows.size());
     Eigen::MatrixXd A(n, n);
     response(*model_, rows, *ws_, *buffers_, A);
-    return A.trace() / static_cast<double>(n);
+    return A;
   }
 
   Result<Model> model_;
@@ -108,18 +150,28 @@ class ReferencePose {
   std::optional<ResponseBuffers> buffers_;
 };
 
+namespace {
+
+/// None where the model does not compile.
+ReferencePose* reference_pose(MjcfContext& c) {
+  if (!c.reference_pose) c.reference_pose = std::make_shared<ReferencePose>(c, false);
+  return c.reference_pose->ok() ? c.reference_pose.get() : nullptr;
+}
+
 template <std::size_t N>
-void take(const MjcfContext& c, const XmlElement& e, const char* attribute, std::array<double, N>& to) {
+void take(const MjcfContext& c, const XmlElement& e, const std::string& attribute,
+          std::array<double, N>& to) {
   const std::vector<double> n = c.xml.numbers(e, attribute, 1, N);
   std::copy(n.begin(), n.end(), to.begin());
 }
 
 }  // namespace
 
-MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e) {
+MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e, const char* what,
+                           const std::string& ending) {
   MjcfSoftness softness;
-  take(c, e, "solref", softness.reference);
-  take(c, e, "solimp", softness.impedance);
+  take(c, e, "solref" + ending, softness.reference);
+  take(c, e, "solimp" + ending, softness.impedance);
   if ((softness.reference[0] > 0) != (softness.reference[1] > 0)) {  // MuJoCo does the same
     c.xml.report.unsupported("mixed solref", c.where(e),
                              "solref has numbers of both signs: its default is taken",
@@ -127,9 +179,11 @@ MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e) {
     softness.reference = MjcfSoftness{}.reference;
   }
   if (!softness.is_rigid()) {
-    c.xml.report.remark("soft contact", c.where(e),
-                        "solref and solimp that are not at their defaults become springs and dampers, with "
-                        "MuJoCo's depth at rest; MuJoCo's give way more slowly");
+    c.xml.report.remark(fmt::format("soft {}", what), c.where(e),
+                        fmt::format("solref{0} and solimp{0} of {1} that are not at their defaults become "
+                                    "springs and dampers, with MuJoCo's depth at rest; MuJoCo's give way "
+                                    "more slowly",
+                                    ending, what));
   }
   return softness;
 }
@@ -159,12 +213,38 @@ SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, do
   return usable ? spring : SpringAndDamper{};
 }
 
-std::vector<double> body_mobilities(const MjcfContext& c) {
-  ReferencePose pose(c);
-  std::vector<double> out;
-  if (!pose.ok()) return out;
-  for (const MjcfBody& body : c.bodies) out.push_back(pose.of_body(c, body));
-  return out;
+BodyMobility body_mobility(MjcfContext& c, const MjcfBody& body) {
+  ReferencePose* pose = reference_pose(c);
+  return pose ? pose->of_body(c.build.mechanism(), body.link) : BodyMobility{};
+}
+
+double joint_mobility(MjcfContext& c, const MjcfJoint& joint) {
+  ReferencePose* pose = reference_pose(c);
+  return pose ? pose->of_joint(joint.id) : 0;
+}
+
+double tendon_mobility(MjcfContext& c, const std::vector<Transmission>& joints) {
+  ReferencePose* pose = reference_pose(c);
+  return pose ? pose->of_sum(joints) : 0;
+}
+
+double distance_mobility(MjcfContext& c, const Frame& a, const Frame& b) {
+  ReferencePose* pose = reference_pose(c);
+  return pose ? pose->of_distance(a, b) : 0;
+}
+
+double distance_at_rest(MjcfContext& c, const Frame& a, const Frame& b) {
+  if (!c.rest_pose) c.rest_pose = std::make_shared<ReferencePose>(c, true);
+  return c.rest_pose->ok() ? (c.rest_pose->place(b) - c.rest_pose->place(a)).norm() : 0;
+}
+
+void soften_limits(MjcfContext& c) {
+  for (const MjcfJoint& joint : c.joints) {
+    if (joint.softness.is_rigid() || !joint.range.bounded()) continue;
+    const SpringAndDamper spring = spring_of(c, joint.softness, joint_mobility(c, joint));
+    for (DofProperties& dof : c.build.mechanism().joint(joint.id).dofs)
+      dof.limit_stiffness = spring.stiffness, dof.limit_damping = spring.damping;
+  }
 }
 
 }  // namespace karakuri::io

@@ -256,7 +256,7 @@ class BodyReader {
     if (joint.kind == JointKind::kDistance) {  // its frames are meant to be apart
       const Vec3 from = (neutral_pose(joint.parent) * joint.X_PF).p,
                  to = (neutral_pose(joint.child) * joint.X_CM).p;
-      if (!node.find("distance")) joint.distance = (to - from).norm();
+      if (!node.find("distance") && !joint.range.bounded()) joint.distance = (to - from).norm();
     } else if (!parsed.in_child) {
       joint.X_CM = neutral_pose(joint.child).inverse() * neutral_pose(joint.parent) * joint.X_PF;
     } else if (!parsed.in_parent) {
@@ -328,6 +328,8 @@ ParsedJoint read_joint_frame(const NativeContext& c, const YamlNode& node) {
   get(node, "second_axis", out.joint.second_axis);
   get(node, "pitch", out.joint.pitch);
   get(node, "distance", out.joint.distance);
+  out.joint.range = read_interval(node, "range");
+  get_fields(node, kClosingFields, out.joint);
   if (const YamlNode* at = node.find("in_parent")) out.in_parent = true, out.joint.X_PF = read_pose(c, *at);
   if (const YamlNode* at = node.find("in_child")) out.in_child = true, out.joint.X_CM = read_pose(c, *at);
   return out;

@@ -31,6 +31,14 @@ inline constexpr std::array kDofFields = {
     Field<DofProperties>{"armature", &DofProperties::armature},
     Field<DofProperties>{"effort_limit", &DofProperties::effort_limit},
     Field<DofProperties>{"velocity_limit", &DofProperties::velocity_limit},
+    Field<DofProperties>{"limit_stiffness", &DofProperties::limit_stiffness},
+    Field<DofProperties>{"limit_damping", &DofProperties::limit_damping},
+};
+inline constexpr std::array kClosingFields = {
+    Field<Joint>{"closing_stiffness", &Joint::closing_stiffness},
+    Field<Joint>{"closing_damping", &Joint::closing_damping},
+    Field<Joint>{"closing_turn_stiffness", &Joint::closing_turn_stiffness},
+    Field<Joint>{"closing_turn_damping", &Joint::closing_turn_damping},
 };
 inline constexpr std::array kSettingNumbers = {
     Field<WorldSettings>{"dt", &WorldSettings::dt},
@@ -74,15 +82,20 @@ inline constexpr std::array kActuatorFields = {
     Field<Actuator>{"bias", &Actuator::bias},
     Field<Actuator>{"stiffness", &Actuator::stiffness},
     Field<Actuator>{"damping", &Actuator::damping},
+    Field<Actuator>{"control_damping", &Actuator::control_damping},
 };
 inline constexpr std::array kTendonFields = {
     Field<FixedTendon>{"stiffness", &FixedTendon::stiffness},
     Field<FixedTendon>{"damping", &FixedTendon::damping},
     Field<FixedTendon>{"rest", &FixedTendon::rest},
+    Field<FixedTendon>{"limit_stiffness", &FixedTendon::limit_stiffness},
+    Field<FixedTendon>{"limit_damping", &FixedTendon::limit_damping},
 };
 inline constexpr std::array kCouplingFields = {
     Field<Coupling>{"follower_start", &Coupling::follower_start},
     Field<Coupling>{"leader_start", &Coupling::leader_start},
+    Field<Coupling>{"stiffness", &Coupling::stiffness},
+    Field<Coupling>{"damping", &Coupling::damping},
 };
 inline constexpr std::array kSensorFields = {
     Field<Sensor>{"noise", &Sensor::noise},

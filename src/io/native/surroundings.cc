@@ -15,13 +15,6 @@ std::string name_of(const NativeContext& c, const YamlNode& node) {
   return get(node, "name", name) ? c.prefixed(name) : "";
 }
 
-Interval read_interval(const YamlNode& node, std::string_view key) {
-  Interval interval;
-  std::vector<double> ends;
-  if (get(node, key, ends)) interval = {ends[0], ends[1]};
-  return interval;
-}
-
 std::vector<Transmission> read_transmissions(NativeContext& c, const YamlNode& node) {
   std::vector<Transmission> all;
   for (const YamlNode* at : items(node, "joints")) {

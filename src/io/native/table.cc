@@ -201,6 +201,13 @@ constexpr Key kDofKeys[] = {
     Key{"armature", kNumber, "0", "Inertia of rotors."}.in("kg m^2 or kg").from(0),
     Key{"effort_limit", kNumber, ".inf", "Of a motor."}.in("N m or N").from(0).or_infinite(),
     Key{"velocity_limit", kNumber, ".inf", "Of a motor."}.in("rad/s or m/s").from(0).or_infinite(),
+    Key{"limit_stiffness", kNumber, ".inf", "Of its limits, per displacement beyond; .inf is rigid."}
+        .in("N m/rad or N/m")
+        .above(0)
+        .or_infinite(),
+    Key{"limit_damping", kNumber, "0", "Of its limits, per rate beyond, where they are soft."}
+        .in("N m s/rad or N s/m")
+        .from(0),
 };
 
 constexpr Key kJointFrameKeys[] = {
@@ -211,6 +218,20 @@ constexpr Key kJointFrameKeys[] = {
     Key{"pitch", kNumber, "0", "Of a screw: advance per angle."}.in("m/rad"),
     Key{"distance", kNumber, "that at zero", "Of a distance joint, which only closes loops."}.in("m").above(
         0),
+    Key{"range", kNumbers, "none", "Of a distance joint: bounds the distance in place of holding it."}
+        .many(2)
+        .in("m")
+        .or_infinite(),
+    Key{"closing_stiffness", kNumber, ".inf", "Of a loop that gives way, along what it holds; .inf is rigid."}
+        .in("N/m")
+        .from(0)
+        .or_infinite(),
+    Key{"closing_damping", kNumber, "0", "The same per rate."}.in("N s/m").from(0),
+    Key{"closing_turn_stiffness", kNumber, ".inf", "The same for turns that it holds; .inf is rigid."}
+        .in("N m/rad")
+        .from(0)
+        .or_infinite(),
+    Key{"closing_turn_damping", kNumber, "0", "The same per rate."}.in("N m s/rad").from(0),
     Key{"in_parent", kSection, "where the body's pose puts it", "The joint's frame in the parent."}.a("pose"),
     Key{"in_child", kSection, "the body's frame", "The joint's frame in the body that it carries."}.a("pose"),
 };
@@ -324,6 +345,7 @@ constexpr Key kActuatorKeys[] = {
     Key{"bias", kNumber, "0", "Force without control."}.in("N m or N"),
     Key{"stiffness", kNumber, "0", "Force against the length."},
     Key{"damping", kNumber, "0", "Force against the rate."},
+    Key{"control_damping", kNumber, "0", "The same per control, where that is above zero."}.from(0),
     Key{"control", kNumbers, "none", "Range of the control."}.many(2).or_infinite(),
     Key{"force", kNumbers, "none", "Range of the force."}.many(2).in("N m or N").or_infinite(),
 };
@@ -345,6 +367,10 @@ constexpr Key kCouplingKeys[] = {
     Key{"coefficients", kNumbers, "[0, 1, 0, 0, 0]", "Of the polynomial, constant first."}.many(5),
     {"follower_start", kNumber, "0", "The follower is measured from here."},
     {"leader_start", kNumber, "0", "The leader is measured from here."},
+    Key{"stiffness", kNumber, ".inf", "Of a spring that holds it in place of holding exactly."}
+        .from(0)
+        .or_infinite(),
+    Key{"damping", kNumber, "0", "Of the same."}.from(0),
     {"active", kFlag, "true", "Whether it is held."},
 };
 constexpr Key kTendonKeys[] = {
@@ -354,6 +380,10 @@ constexpr Key kTendonKeys[] = {
     {"stiffness", kNumber, "0", "Of its spring."},
     {"damping", kNumber, "0", "Of its damper."},
     {"rest", kNumber, "0", "Length at which the spring is at ease."},
+    Key{"limit_stiffness", kNumber, ".inf", "Of its range, per length beyond; .inf is rigid."}
+        .above(0)
+        .or_infinite(),
+    Key{"limit_damping", kNumber, "0", "Of its range, per rate beyond, where it is soft."}.from(0),
 };
 
 constexpr Key kTrajectoryKeys[] = {
@@ -476,7 +506,9 @@ constexpr Section kTable[] = {
     {"frame", "A named place on a body.", kFrameKeys, "pose"},
     {"camera", "A camera on a body.", kCameraKeys, "pose"},
     {"sensor", "Something that is measured.", kSensorKeys, "pose"},
-    {"actuator", "force = gain * control + bias - stiffness * length - damping * rate.", kActuatorKeys, ""},
+    {"actuator",
+     "force = gain * control + bias - stiffness * length - (damping + control_damping * control) * rate.",
+     kActuatorKeys, ""},
     {"transmission", "A joint's share.", kTransmissionKeys, ""},
     {"keyframe", "A state with a name.", kKeyframeKeys, ""},
     {"coupling", "A joint that follows another.", kCouplingKeys, ""},

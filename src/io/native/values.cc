@@ -106,4 +106,11 @@ std::vector<const YamlNode*> items(const YamlNode& node, std::string_view key) {
   return all;
 }
 
+Interval read_interval(const YamlNode& node, std::string_view key) {
+  Interval interval;
+  std::vector<double> ends;
+  if (get(node, key, ends)) interval = {ends[0], ends[1]};
+  return interval;
+}
+
 }  // namespace karakuri::io

@@ -26,4 +26,7 @@ Value value_of(const YamlNode& node);
 /// The items of a list, or the node itself where there is no list; nothing where the key is absent.
 std::vector<const YamlNode*> items(const YamlNode& node, std::string_view key);
 
+/// Two numbers; all of them where the key is absent.
+Interval read_interval(const YamlNode& node, std::string_view key);
+
 }  // namespace karakuri::io

@@ -273,7 +273,9 @@ void write_joint_frame(const Joint& joint, bool in_parent, bool in_child, Emit& 
   out.put_unless("axis", joint.axis, Vec3::UnitZ());
   out.put_unless("second_axis", joint.second_axis, Vec3::UnitX());
   out.put_unless("pitch", joint.pitch, 0);
-  if (joint.kind == JointKind::kDistance) out.put("distance", joint.distance);
+  if (joint.kind == JointKind::kDistance && joint.distance > 0) out.put("distance", joint.distance);
+  if (joint.range.bounded()) out.put("range", joint.range);
+  out.put_fields(kClosingFields, joint);
   const auto frame = [&](const char* key, const Transform& X) {
     out.key(key);
     out.begin_map(true);

@@ -7,20 +7,34 @@
 
 SI units, radians, z up; quaternions are w, x, y, z. docs/python.md tells the rest.
 """
-from ._errors import SceneError, UnknownName
+try:
+    import numpy as _numpy  # noqa: F401  the module below cannot say what it misses
+except ImportError as missing:
+    raise ImportError(
+        "karakuri needs NumPy, which this Python lacks: use Debian's /usr/bin/python3 with the package "
+        "python3-numpy, or install it (pip install numpy)"
+    ) from missing
+
+from . import _page
+from ._errors import BehaviourError, SceneError, UnknownName
 from ._karakuri import (
     Actuator,
     Batch,
+    Button,
     ClosedLoop,
     Event,
     Joint,
     Link,
+    Plot,
     Recording,
     Sensor,
+    Slider,
     Snapshot,
+    Text,
     World,
     feedforward,
 )
+from ._page import Page
 from .env import Box, Env
 from .scene import ContactState, Scene, bundled_scenes, load
 
@@ -28,18 +42,24 @@ __version__ = "0.1.0"
 __all__ = [
     "Actuator",
     "Batch",
+    "BehaviourError",
     "Box",
+    "Button",
     "ClosedLoop",
     "ContactState",
     "Env",
     "Event",
     "Joint",
     "Link",
+    "Page",
+    "Plot",
     "Recording",
     "Scene",
     "SceneError",
     "Sensor",
+    "Slider",
     "Snapshot",
+    "Text",
     "UnknownName",
     "World",
     "bundled_scenes",
@@ -47,3 +67,4 @@ __all__ = [
 ]
 
 World.load = staticmethod(load)  # type: ignore[assignment]
+World.show = _page.show  # type: ignore

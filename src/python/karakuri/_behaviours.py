@@ -1,6 +1,6 @@
 """Runs the behaviours of a scene: Python files with a function step(world, dt), loaded again when they are saved.
 
-Used by the program `karakuri` through an interpreter inside it (docs/behaviours.md).
+Used by the program `karakuri` through an interpreter inside it, and by World.load (docs/behaviours.md).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 import time
 import traceback
 from typing import Any, Callable, Optional
+
+from ._errors import BehaviourError
 
 _LOOK_EVERY = 0.1  # s between two looks at a file
 
@@ -34,7 +36,7 @@ class Behaviour:
     def changed(self) -> bool:
         """Whether the file is another one than that which was loaded. A file that is just being replaced is not."""
         now = time.monotonic()
-        if now - self._looked < _LOOK_EVERY:
+        if now - self._looked < _LOOK_EVERY and not self.failed:
             return False
         self._looked = now
         try:
@@ -96,6 +98,8 @@ class Runner:
     def __init__(self, world: Any, described: list[tuple[str, str, dict[str, Any]]]) -> None:
         self.world = world
         self.all = [Behaviour(world, *one) for one in described]
+        self.told = ""
+        self.error: Optional[BaseException] = None
         for behaviour in self.all:
             folder = os.path.dirname(os.path.abspath(behaviour.path))
             if folder not in sys.path:
@@ -118,16 +122,31 @@ class Runner:
             except BaseException as error:  # also SystemExit: a behaviour does not end the program
                 behaviour.failed = True
                 ready = False
+                self.error = error
                 said += f"behaviour '{behaviour.name}' failed; paused until {behaviour.path} is saved again\n"
                 said += behaviour.trace(error)
         try:
             self.world._leave()
         except Exception as error:  # numbers that are not finite: told by the world, put right by it
             ready = False
+            self.error = error
             said += f"{type(error).__name__}: {error}"
             for behaviour in self.all:
                 behaviour.failed = True
         return None if ready else said
+
+    def step_or_raise(self, was_reset: bool) -> None:
+        """For worlds that a script steps: whoever steps is told, each time until the file is mended."""
+        if was_reset:
+            self.reset()
+        said = self.step()
+        if said is None:
+            self.told, self.error = "", None
+            return
+        self.told = said or self.told
+        if isinstance(self.error, KeyboardInterrupt):
+            raise self.error
+        raise BehaviourError(self.told) from self.error
 
     def reset(self) -> None:
         """The world is at its start again."""
@@ -140,6 +159,7 @@ class Runner:
             except BaseException:
                 behaviour.namespace = {}  # setup() fails again, and is told, when the file is loaded anew
                 behaviour._stamp = behaviour._source = None
+                behaviour._looked = -_LOOK_EVERY
         self.world._leave()
 
     def close(self) -> None:

@@ -10,3 +10,7 @@ class UnknownName(KeyError):
 
 class SceneError(ValueError):
     """All that is wrong with a scene, one line each, with file and line where there is one."""
+
+
+class BehaviourError(RuntimeError):
+    """A behaviour of the scene has failed, with its traceback; the step was not made."""

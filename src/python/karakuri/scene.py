@@ -11,6 +11,7 @@ import os
 import pathlib
 from typing import Any
 
+from ._behaviours import Runner
 from ._errors import UnknownName
 from ._karakuri import World
 
@@ -53,13 +54,19 @@ def load(
     base: str = "auto",
     strict: bool = False,
     package_paths: list[str] | tuple[str, ...] = (),
+    behaviours: bool = True,
 ) -> World:
     """A world from a file: native YAML, URDF, MJCF or SDF; or the name of a bundled scene.
 
     seed is that of the world's random numbers; keyframe where to start; base how the root of a URDF stands ('auto',
     'fixed', 'free'); strict makes errors of warnings; package_paths are folders in which package:// is looked for.
+    behaviours: whether Python files that the scene names run before each step.
     """
-    return World._load(_find(path), seed, keyframe, base, strict, [str(p) for p in package_paths])
+    world = World._load(_find(path), seed, keyframe, base, strict, [str(p) for p in package_paths])
+    named = world._named_behaviours()
+    if behaviours and named:
+        world._run_behaviours(Runner(world, named))
+    return world
 
 
 def _plain(value: Any) -> Any:

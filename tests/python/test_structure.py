@@ -1,0 +1,300 @@
+"""Attaching and detaching, events and callbacks, what outlives what, threads."""
+import gc
+import math
+import threading
+import unittest
+
+import numpy as np
+
+import karakuri
+from common import G, arm, box_on_floor, pendulum
+
+
+class Structure(unittest.TestCase):
+    def test_attach_carries_and_detach_lets_go(self):
+        world = box_on_floor()
+        world.link("ball").teleport((0, 0, 0.3))
+        grip = world.attach(world.link("ball"), "box", name="grip")
+        self.assertEqual((grip.name, grip.kind), ("grip", "fixed"))
+        self.assertEqual(world.joint("grip"), grip)
+        world.link("ball").set_kinematic()
+        world.link("ball").set_velocity((0, 0, 1))
+        z = world.link("box").position[2]
+        world.run(0.5)
+        # held at 1e-9, while it is carried up by 0.5 m
+        self.assertAlmostEqual(world.link("box").position[2], z + 0.5, delta=1e-6)
+        world.detach("grip")
+        with self.assertRaisesRegex(ReferenceError, "grip.*no longer"):
+            grip.kind
+        with self.assertRaises(KeyError):
+            world.joint("grip")
+        world.run(0.1)
+        self.assertLess(world.link("box").velocity[2], 1)
+
+    def test_kinds_and_refusals(self):
+        world = box_on_floor()
+        hinge = world.attach("world", "ball", kind="revolute", at=(1, 0, 1.5), axis=(0, 1, 0))
+        world.step(200)
+        np.testing.assert_allclose(np.linalg.norm(world.link("ball").position - (1, 0, 1.5)), 0.5, atol=1e-9)
+        self.assertEqual(hinge.load["drive"].shape, (0,))
+        with self.assertRaisesRegex(KeyError, "revolute"):
+            world.attach("world", "ball", kind="revolut")
+        with self.assertRaises(ValueError):
+            world.attach("ball", "ball")
+        with self.assertRaises(TypeError):
+            world.attach("ball", 3)
+        with self.assertRaisesRegex(ValueError, "another world"):
+            world.attach("ball", box_on_floor().link("box"))
+        with self.assertRaises(TypeError):
+            world.detach(7)
+        with self.assertRaises(ValueError):
+            world.detach(box_on_floor().joint("box"))
+
+    def test_cutting_a_tree_gives_new_arrays(self):
+        world = arm()
+        q, joint, view = world.q, world.joint("joint2"), world.joint("joint2").q
+        world.tau[0] = 1.0
+        world.detach(joint)
+        self.assertEqual(world.q.shape, (2 + 7,))
+        self.assertEqual(q.shape, (3,))
+        self.assertFalse(q.flags.writeable)
+        view[0] = 5
+        self.assertEqual(world.tau[world.joint("joint0").v_index], 1.0)
+        with self.assertRaises(ReferenceError):
+            joint.q
+        with self.assertRaises(ReferenceError):
+            world.detach(joint)
+        self.assertEqual(world.joint("joint2").kind, "free")
+        self.assertEqual(world.poses.shape[0], len(world.links))
+        world.step(10)
+
+    def test_breaking_tells(self):
+        world = box_on_floor()
+        rope = world.attach("world", "ball", kind="fixed", name="rope")
+        rope.set_breaking(force=5.0)
+        told = []
+        world.on_event(lambda w, e: told.append(e), kind="break")
+        world.step(10)
+        self.assertEqual([(e.kind, e.joint) for e in told], [("break", "rope")])
+        self.assertIn("ball", told[0].links)
+        with self.assertRaises(ReferenceError):
+            rope.load
+        with self.assertRaises(ValueError):
+            world.joint("ball").set_breaking(-1)
+
+
+class Events(unittest.TestCase):
+    def test_contacts(self):
+        world = box_on_floor()
+        world.step(20)
+        contacts = world.contacts
+        box = world.link("box").index
+        of_box = contacts[(contacts["link_a"] == box) | (contacts["link_b"] == box)]
+        self.assertEqual(len(of_box), 4)
+        sign = np.where(of_box["link_b"] == box, 1, -1)[:, None]
+        np.testing.assert_allclose((sign * of_box["force"]).sum(axis=0), (0, 0, 2 * G), atol=1e-6)
+        self.assertTrue(np.all(of_box["state"] == karakuri.ContactState.STICK))
+        self.assertLess(np.abs(of_box["slip"]).max(), 1e-9)
+        self.assertEqual(set(contacts.dtype.names), {"link_a", "link_b", "point", "normal", "force", "moment", "slip", "separation", "state"})
+        self.assertEqual(len(pendulum().contacts), 0)
+        world.link("box").set_velocity((1, 0, 0))
+        world.step()
+        self.assertTrue(np.all(world.contacts["state"] == karakuri.ContactState.SLIDE))
+        self.assertEqual(karakuri.ContactState.OPEN, 0)
+
+    def test_events_of_a_fall(self):
+        world = box_on_floor()
+        world.run(0.6)  # 0.9 m take 0.43 s
+        begins = [e for e in world.events if e.kind == "contact_begin" and "ball" in e.links]
+        self.assertEqual(len(begins), 1)
+        self.assertAlmostEqual(begins[0].time, math.sqrt(2 * 0.9 / G), delta=2e-3)
+        self.assertEqual(begins[0].joint, "")
+        self.assertIn("contact_begin", repr(begins[0]))
+        world.step()
+        self.assertEqual(world.events, [])
+
+    def test_report(self):
+        world = box_on_floor()
+        world.step(5)
+        report = world.report
+        self.assertEqual(report["status"], "converged")
+        self.assertLess(report["residual"], 1e-8)
+        self.assertGreater(report["seconds"], 0)
+
+    def test_callback_controls(self):
+        world = pendulum()
+        times = []
+
+        @world.on_step
+        def hold(w):
+            self.assertIs(w, world)
+            times.append(w.time)
+            w.tau[:] = w.inverse_dynamics([0.0])
+
+        world.q[0] = 1.0
+        world.step(100)
+        self.assertEqual(len(times), 100)
+        self.assertAlmostEqual(world.q[0], 1.0, places=9)
+        world.remove_callback(hold)
+        world.step()
+        self.assertEqual(len(times), 100)
+        with self.assertRaises(ValueError):
+            world.remove_callback(hold)
+        with self.assertRaises(TypeError):
+            world.on_step(3)
+        with self.assertRaises(TypeError):
+            world.on_event(None)
+        with self.assertRaisesRegex(KeyError, "wake"):
+            world.on_event(print, kind="wak")
+
+    def test_exception_in_callback_ends_before_the_step(self):
+        world = pendulum()
+
+        @world.on_step
+        def fail(w):
+            if w.time > 0.0095:
+                raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            world.step(100)
+        self.assertAlmostEqual(world.time, 0.010, places=12)
+        world.remove_callback(fail)
+        world.step()
+
+    def test_callback_may_change_everything(self):
+        world = arm()
+        done = []
+
+        @world.on_step
+        def change(w):
+            n = len(done)
+            done.append(n)
+            if n == 1:
+                w.detach("joint2")
+            elif n == 2:
+                w.attach("link1", "link2", name="again")
+            elif n == 3:
+                done.append(w.save())
+            elif n == 6:
+                w.restore(done[4])
+            elif n == 7:
+                w.reset()
+            elif n == 8:
+                w.on_step(lambda w: done.append("another"))
+            elif n == 9:
+                w.remove_callback(change)
+
+        world.step(12)
+        self.assertIn("another", done)
+
+    def test_step_in_callback_is_refused(self):
+        world = pendulum()
+        world.on_step(lambda w: w.step())
+        with self.assertRaisesRegex(RuntimeError, "callback"):
+            world.step()
+
+    def test_recording(self):
+        world = pendulum(q=0.3)
+        with world.record("time", "joint.hinge.q", "energy.total") as recording:
+            sparse = world.record("time", every=10)
+            world.step(100)
+        world.step(10)
+        self.assertEqual(recording.data.shape, (100, 3))
+        self.assertEqual(len(sparse), 11)
+        np.testing.assert_allclose(recording["time"], np.arange(1, 101) * 1e-3, atol=1e-12)
+        # the energy of a semi-implicit pendulum swings within a share of dt
+        self.assertLess(np.ptp(recording["energy.total"]), 0.01)
+        self.assertEqual(recording.signals, ["time", "joint.hinge.q", "energy.total"])
+        self.assertIn("100 rows", repr(recording))
+        sparse.clear()
+        self.assertEqual(len(sparse), 0)
+        sparse.stop()
+        with self.assertRaisesRegex(KeyError, "joint.hinge.q"):
+            recording["joint.hing.q"]
+        with self.assertRaises(KeyError):
+            world.record("joint.nope.q")
+        with self.assertRaises(ValueError):
+            world.record()
+        with self.assertRaises(ValueError):
+            world.record("time", every=0)
+        with self.assertRaises(TypeError):
+            world.record(3)
+
+
+class Lifetimes(unittest.TestCase):
+    def test_handles_keep_their_world(self):
+        world = arm()
+        link, joint, sensor, actuator = world.link("link1"), world.joint("joint1"), world.sensor("encoder"), world.actuator("motor")
+        recording = world.record("time")
+        del world
+        gc.collect()
+        self.assertTrue(np.isfinite(link.position).all())
+        joint.q = 0.2
+        self.assertEqual(sensor.read()[0], 0.2)
+        actuator.control = 1
+        self.assertEqual(len(recording), 0)
+
+    def test_cycles_are_collected(self):
+        world = arm()
+        joint = world.joint("joint1")
+        closed = []
+
+        class Witness:
+            def __del__(self):
+                closed.append(True)
+
+        witness = Witness()
+        world.on_step(lambda w, j=joint, x=witness: None)
+        world.on_event(lambda w, e, j=joint, x=witness: None)
+        del world, joint, witness
+        gc.collect()
+        self.assertEqual(closed, [True])
+
+    def test_misspelt_attributes_are_refused(self):
+        with self.assertRaises(AttributeError):
+            pendulum().graviti = (0, 0, 0)
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            pendulum().gravity[2] = 0  # a copy: this would do nothing
+
+
+class Threads(unittest.TestCase):
+    def test_stepping_lets_others_run(self):
+        world = karakuri.World.load("pyramid")
+        thread = threading.Thread(target=world.step, args=(100,))
+        count = 0
+        thread.start()
+        while thread.is_alive():
+            count += 1
+        thread.join()
+        self.assertGreater(count, 100)
+
+    def test_many_threads_on_one_world(self):
+        world = arm()
+        world.on_step(lambda w: w.q)
+        problems = []
+
+        def work(kind):
+            try:
+                for _ in range(200):
+                    if kind == 0:
+                        world.step(2)
+                    elif kind == 1:
+                        world.link("link2").position, world.poses, world.contacts, world.mass_matrix()
+                    elif kind == 2:
+                        world.restore(world.save())
+                    else:
+                        world.joint("joint0").q[0] = 0.1
+                        world.step()
+            except Exception as problem:
+                problems.append(problem)
+
+        threads = [threading.Thread(target=work, args=(i % 4,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(problems, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
