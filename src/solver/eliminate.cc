@@ -29,7 +29,7 @@ constexpr double kHeldFloor = 1e-11;  // of its diagonal before: what E leaves o
 constexpr int kMostMotions = 160;     // the matrices are dense
 constexpr int kMostRows = 400;
 constexpr int kMostRefinements = 3;
-constexpr int kColdFactor = 3;  // linear solves from nothing: they are small
+constexpr int kColdSolves = 30;  // at least, from nothing: they are small
 
 bool is_held(RowKind kind) { return kind == RowKind::kEquality || kind == RowKind::kLinear; }
 
@@ -278,7 +278,7 @@ void solve_rest(const Problem& p, Settings settings, HeldMemory& e, std::span<do
     best = std::min(best, solved->residual);
     if (best <= solved->target) return;
     std::fill(e.x.begin(), e.x.end(), 0.0);
-    settings.max_newton *= kColdFactor;
+    settings.max_newton = std::max(settings.max_newton, kColdSolves);
   }
 }
 
