@@ -125,7 +125,9 @@ void run_live(Run& run, Server& server) {
   StatusLine status;
   const auto start = Clock::now();
   const double first = run.session.time();
-  LiveSession live(run.session, server, {.wait_for_client = std::isinf(run.end)});
+  LiveOptions options{.wait_for_client = std::isinf(run.end)};
+  if (!run.options.no_behaviours) options.prepare_second = start_behaviours;
+  LiveSession live(run.session, server, options);
   live.run([&] { return run.finished(); },
            [&] {
              run.step(status);

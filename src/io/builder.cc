@@ -92,6 +92,25 @@ std::optional<Shape> SceneBuilder::mesh_shape(const std::shared_ptr<const MeshDa
   return std::nullopt;
 }
 
+namespace {
+
+/// Couplings and tendons without the joints that are held fixed since they were read.
+void release_held(Mechanism& m) {
+  const auto is_held = [&](JointId id) { return m.contains(id) && m.joint(id).kind == JointKind::kFixed; };
+  std::erase_if(m.couplings(), [&](const Coupling& c) { return is_held(c.follower); });
+  for (Coupling& c : m.couplings()) {
+    if (!is_held(c.leader)) continue;
+    double value = 0;  // of the polynomial where the leader stands
+    for (std::size_t k = c.coefficients.size(); k-- > 0;) value = value * -c.leader_start + c.coefficients[k];
+    c.leader = {};
+    c.coefficients = {value, 0, 0, 0, 0};
+  }
+  for (FixedTendon& t : m.tendons())
+    std::erase_if(t.joints, [&](const Transmission& j) { return is_held(j.joint); });
+}
+
+}  // namespace
+
 void SceneBuilder::hold_massless_joints() {
   Mechanism& m = mechanism();
   std::unordered_map<LinkId, bool> heavy;
@@ -111,6 +130,7 @@ void SceneBuilder::hold_massless_joints() {
                        fmt::format("joint '{}' moves nothing that has mass: it is held fixed", joint.name),
                        "give the links that it moves a mass");
   }
+  release_held(m);
 }
 
 Inertia SceneBuilder::possible(const Inertia& inertia, const std::string& where) {
@@ -136,9 +156,14 @@ Inertia SceneBuilder::possible(const Inertia& inertia, const std::string& where)
 void SceneBuilder::place(Diagnostic& diagnostic) const {
   const std::string thing = diagnostic.where.substr(0, diagnostic.where.find(','));
   const auto found = where_.find(thing);
-  if (found == where_.end()) return;
+  if (found == where_.end() && where_.empty()) return;
   diagnostic.what = fmt::format("{}: {}", diagnostic.where, diagnostic.what);
-  diagnostic.where = found->second;
+  if (found != where_.end()) {
+    diagnostic.where = found->second;
+    return;
+  }
+  const std::string& other = where_.begin()->second;  // what has no place of its own is told of the file
+  diagnostic.where = other.substr(0, other.find(':')) + ":1";
 }
 
 Result<LoadedScene> SceneBuilder::finish() {

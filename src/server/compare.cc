@@ -41,6 +41,9 @@ LiveSession::Impl::Errors LiveSession::Impl::compare(const Json& message) {
             std::move(settings),
             Timeline(options.memory_seconds, options.memory_rate, options.memory_bytes),
             {}});
+  if (options.prepare_second) {
+    if (Errors errors = options.prepare_second(other->session); !errors.empty()) return other.reset(), errors;
+  }
   for (const auto& [id, client] : clients)
     if (client.drag) other->drags[id] = client.drag;  // the snapshot has them
   other->timeline.keep(other->session);
@@ -51,9 +54,19 @@ void LiveSession::Impl::apply_settings(Other& to) const {
   for (const auto& [key, value] : to.settings) to.session.set("settings." + key, value);
 }
 
+/// A behaviour has failed in the second world alone, which cannot keep in step.
+void LiveSession::Impl::end_comparison() {
+  for (Diagnostic d : other->session.problems()) {
+    d.where = "second world: " + d.where;
+    broadcast(problem_json(d, nullptr));
+  }
+  other.reset();
+}
+
 void LiveSession::Impl::step_other() {
   if (!other) return;
   other->session.step();
+  if (other->session.halted()) return end_comparison();
   other->session.clear_problems();  // the first one tells them
   other->timeline.keep(other->session);
   smooth(other->step_seconds, total(other->session.world().times()));

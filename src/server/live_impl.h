@@ -68,6 +68,7 @@ struct LiveSession::Impl {
   }
   void apply_settings(Other& to) const;
   void step_other();
+  void end_comparison();
   void scrub_other(double time);
   Json compare_json() const;
   std::string other_poses() const;

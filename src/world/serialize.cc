@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 
 /// Into room that is large enough, see Sizer.
 class Writer {

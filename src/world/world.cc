@@ -115,9 +115,9 @@ void World::Impl::refresh_past() const {
   update_velocities(model, past_state, past);
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
     if (!state.loop_closed[i]) continue;
-    const LoopRows rows = loop_rows(model.loops[i], past);
-    for (int k = 0; k < rows.count; ++k) {
-      const ImpulseRow& row = rows.row[k];
+    const LoopRows held = loop_rows(model.loops[i], past);
+    for (int k = 0; k < held.count; ++k) {
+      const ImpulseRow& row = held.row[k];
       const double force = loop_impulse[i][k] / h_before;
       add(row.body, force, row.point, row.force, row.moment);
       add(row.other, -force, row.point, row.force, row.moment);

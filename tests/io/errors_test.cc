@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "io/corpus.h"
 #include "io/stopwatch.h"
 
@@ -88,6 +90,28 @@ TEST(UrdfErrors, NameFileAndLine) {
   }
 }
 
+/// A mimic joint that moves nothing with mass is held fixed, and follows nothing then.
+TEST(UrdfErrors, MimicJointsWithoutMassAreHeld) {
+  const std::string heavy = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>";
+  const auto joint = [](const char* name, const char* child, const char* mimic) {
+    return fmt::format(
+        "<joint name='{}' type='continuous'><parent link='a'/><child link='{}'/><axis xyz='0 1 "
+        "0'/>{}</joint>",
+        name, child, mimic);
+  };
+  const Result<LoadedScene> loaded =
+      load_urdf("<robot name='r'><link name='a'>" + heavy + "</link><link name='b'>" + heavy +
+                    "</link><link name='c'/><link name='d'>" + heavy + "</link>\n" + joint("j", "b", "") +
+                    joint("held", "c", "<mimic joint='j'/>") +
+                    joint("led", "d", "<mimic joint='held' multiplier='2' offset='.3'/>") + "</robot>",
+                "r.urdf", uncached());
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  const std::vector<Coupling>& couplings = loaded->scene.mechanism.couplings();
+  ASSERT_EQ(couplings.size(), 1u);
+  EXPECT_FALSE(couplings[0].leader);
+  EXPECT_EQ(couplings[0].coefficients, (std::array<double, 5>{.3, 0, 0, 0, 0}));
+}
+
 TEST(MjcfErrors, NameFileAndLine) {
   const Case cases[] = {
       {"<mujoco>\n<worldbody>\n<bdy/></worldbody></mujoco>",
@@ -152,6 +176,9 @@ TEST(MjcfErrors, NameFileAndLine) {
        "m.xml:2: error: quat is zero"},
       {"<mujoco><worldbody><body>\n<joint limited='true'/><geom size='1'/></body></worldbody></mujoco>",
        "m.xml:2: error: limited is true, but there is no range"},
+      {"<mujoco><worldbody><body>\n<joint name='j' type='ball'/><geom "
+       "size='1'/></body></worldbody><equality><joint name='e' joint1='j'/></equality></mujoco>",
+       "m.xml:1: error: coupling 'e': joint 'j' has no position"},
       {"<mujoco><default>\n<default/></default></mujoco>",
        "m.xml:2: error: a <default> within another has no class"},
       {"<mujoco><worldbody><body>\n<joint axis='1 0 0'/><joint axis='1 0 0'/><geom "
@@ -175,7 +202,7 @@ TEST(Loading, TheFormatIsFoundByTheRoot) {
   EXPECT_THAT(to_string(load_scene("nothing.urdf").errors()),
               HasSubstr("nothing.urdf:1: error: there is no such file"));
   EXPECT_THAT(to_string(load_scene("/etc/passwd").errors()),
-              HasSubstr("/etc/passwd:1: error: files that end in '' are not read"));
+              HasSubstr("/etc/passwd:1: error: files whose names have no ending are not read"));
 }
 
 TEST(Loading, StrictMakesWarningsErrorsAndNotesRemain) {

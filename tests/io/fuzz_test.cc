@@ -140,18 +140,18 @@ const char* const kUrdf = R"(<?xml version="1.0"?>
 
 const char* const kMjcf =
     R"(<mujoco model="m"><compiler angle="radian" eulerseq="xyz" autolimits="true"/><option timestep="0.002" gravity="0 0 -9"><flag contact="enable"/></option>
-<default><geom density="900"/><default class="a"><joint axis="1 0 0" range="-1 1"/><position kp="3"/></default></default>
+<default><geom density="900"/><default class="a"><joint axis="1 0 0" range="-1 1" solreflimit=".05 1" solimplimit=".8 .9 .01"/><position kp="3"/></default></default>
 <asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1" face="0 2 1 0 1 3 0 3 2 1 2 4 1 4 3 2 3 4" scale="1 1 1"/><hfield name="h" nrow="2" ncol="3" size="1 1 1 1" elevation="0 1 2 3 4 5"/><material name="x" rgba="1 0 0 1"/></asset>
 <worldbody><geom name="floor" type="plane" size="0 0 1"/><geom type="hfield" hfield="h"/><frame pos="0 0 1"><body name="b" euler="0 0 1"><freejoint/><geom name="g" type="box" size=".1 .2 .3" friction="1 .1 .1" condim="4" material="x"/>
 <site name="s" pos="1 0 0"/><body name="c" pos="0 0 1" childclass="a"><joint name="j"/><joint name="k" axis="0 1 0" ref="0.3"/><geom name="n" type="mesh" mesh="m" contype="2"/>
-<body name="d" quat="1 0 0 1"><joint name="l" type="ball"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/></body></body></body></frame></worldbody>
-<contact><exclude body1="b" body2="d"/><pair geom1="floor" geom2="n" friction="1 1 .1 .1 .1"/></contact><equality><connect body1="d" body2="b" anchor="0 0 1"/><weld body1="c" body2="world"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/></equality>
-<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon><actuator><position name="p" joint="j" class="a" ctrlrange="-1 1"/><motor tendon="t" gear="2"/><general joint="k" gainprm="1" biasprm="0 -1 -1" biastype="affine"/></actuator>
-<sensor><gyro site="s"/><jointpos joint="j"/><framepos objtype="body" objname="c"/></sensor><keyframe><key name="home" qpos="0 0 1 1 0 0 0 0 0 1 0 0 0" ctrl="0 0 0"/></keyframe></mujoco>)";
+<body name="d" quat="1 0 0 1"><site name="o"/><joint name="l" type="ball"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/></body></body></body></frame></worldbody>
+<contact><exclude body1="b" body2="d"/><pair geom1="floor" geom2="n" friction="1 1 .1 .1 .1"/></contact><equality><connect body1="d" body2="b" anchor="0 0 1" solref="-900 -30"/><weld body1="c" body2="world" solimp=".5 .9 .01 .5 2"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0" solref=".1 1"/></equality>
+<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed><spatial name="u" stiffness="3" damping="1" range="0 2" springlength=".1 .2" solreflimit=".1 1"><site site="s"/><site site="o"/></spatial></tendon><actuator><position name="p" joint="j" class="a" ctrlrange="-1 1"/><motor tendon="t" gear="2"/><general joint="k" gainprm="1" biasprm="0 -1 -1" biastype="affine"/><damper joint="k" kv="2" ctrlrange="0 1"/></actuator>
+<sensor><gyro site="s"/><jointpos joint="j"/><framepos objtype="body" objname="c"/></sensor><keyframe><key name="home" qpos="0 0 1 1 0 0 0 0 0 1 0 0 0" ctrl="0 0 0 0"/></keyframe></mujoco>)";
 
 const char* const kSdf =
     R"(<?xml version="1.0"?><sdf version="1.9"><model name="m"><link name="a"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
-<collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision></link><link name="b"><visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual></link>
+<collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision></link><link name="b"><visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual><sensor name="s" type="imu"><imu/></sensor><sensor name="t" type="camera"/><sensor name="u" type="altimeter"/><sensor name="w" type="navsat"/></link>
 <frame name="f" attached_to="b"/><joint name="j" type="revolute"><parent>a</parent><child>f</child><axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint></model></sdf>)";
 
 const char* const kGltf =
@@ -166,8 +166,8 @@ TEST(Fuzz, Urdf) {
 TEST(Fuzz, Mjcf) {
   fuzz(kMjcf, 1, [](const std::string& text) { expect_answer(load_mjcf(text, "f.xml", uncached())); });
 }
-TEST(Fuzz, Sdf) {  // libsdformat takes 0.05 s for each
-  fuzz(kSdf, 20, [](const std::string& text) { expect_answer(load_sdf(text, "f.sdf", uncached())); });
+TEST(Fuzz, Sdf) {  // libsdformat takes its time
+  fuzz(kSdf, 10, [](const std::string& text) { expect_answer(load_sdf(text, "f.sdf", uncached())); });
 }
 
 /// What loads is also saved and read again, to the same world.
@@ -195,19 +195,20 @@ ground: {material: ice, height: 0.1}
 world: {shapes: {heightfield: {size: [1, 1], columns: 2, rows: 2, heights: [0, 1, 2, 3]}}}
 bodies:
   - &a {name: a, at: [0, 0, 1], rpy_deg: [1, 2, 3], mass: 2, shapes: [{box: [1, 2, 3], material: tin}, {sphere: 1}]}
-  - {<<: *a, name: b, parent: a, joint: {kind: revolute, axis: [0, 1, 0], limits: [-1, 1], damping: 1, q: 0.5, break_force: 3}}
+  - {<<: *a, name: b, parent: a, joint: {kind: revolute, axis: [0, 1, 0], limits: [-1, 1], limit_stiffness: 9, limit_damping: 1, damping: 1, q: 0.5, break_force: 3}}
   - {name: c, parent: b, joint: {kind: universal, dofs: [{stiffness: 1}, {rest: 2}]}, shapes: {capsule: {radius: 0.1, length: 1}}}
   - {name: d, repeat: [{count: 2, offset: [0, 0, 1]}, {count: 3, shrink: 1, offset: [1, 0, 0]}], shapes: {compound: [{cone: {radius: 1, height: 1}}, {ellipsoid: [1, 2, 3], quat: [1, 2, 3, 4]}]}}
   - {name: e, joint: spherical, shapes: {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}, repeat: {count: 3, chain: true, offset: [0, 0, 2]}}
 joints: [{name: f, parent: world, child: d_0_0, kind: planar}]
-loops: [{name: g, parent: c, child: a, kind: fixed, in_parent: {at: [1, 2, 3]}, open: true}]
+loops: [{name: g, parent: c, child: a, kind: fixed, in_parent: {at: [1, 2, 3]}, open: true}, {name: h, parent: c, child: a, kind: spherical, closing_stiffness: 10, closing_damping: 1}, {name: i, kind: distance, parent: world, child: c, range: [0.1, 2]}]
 no_contact: [{between: [a, c]}]
 initial: [{joint: c, q: [1, 2], v: [3, 4]}]
 frames: [{name: tip, link: c, at: [1, 2, 3]}]
 sensors: [{name: s, kind: gyro, link: a, noise: 0.1}]
 actuators: [{name: m, joints: [{joint: b, gear: 2}], control: [-1, 1]}]
 keyframes: [{name: k, joints: [{joint: b, q: 1}], control: [1]}]
-couplings: [{follower: b, leader: f}]
+couplings: [{follower: b, leader: f, stiffness: 5, damping: 1}]
+tendons: [{name: t, joints: [{joint: b, gear: 2}], range: [-1, 1], limit_stiffness: 3}]
 controllers: [{joints: "*", target: 1, stiffness: 2}]
 events: [{time: 1, force: {link: a, force: [1, 2, 3]}}, {time: 2, attach: {name: h, parent: a, child: c}}, {time: 3, detach: h}, {time: 4, set: {settings.dt: 1, joint.b.target: 3}}]
 plots: [{signals: [time, link.a.px, joint.c.q.1]}]

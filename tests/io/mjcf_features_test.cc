@@ -53,8 +53,10 @@ TEST_P(Feature, IsReadAsMujocoDoes) {
   ASSERT_EQ(both.model.nq, both.peer->model()->nq);
   ASSERT_EQ(both.model.nv, both.peer->model()->nv);
   const Errors worst = compare(both.scene, both.model, *both.peer);
-  EXPECT_LT(worst.mass, kTolerance);
-  EXPECT_LT(worst.bias, kTolerance);
+  // MuJoCo keeps vertices, moved to the mesh's centre, in single precision: 2e-8 is seen
+  const double of_masses = GetParam() == "mesh_inertia" ? 1e-7 : kTolerance;
+  EXPECT_LT(worst.mass, of_masses);
+  EXPECT_LT(worst.bias, of_masses);
   EXPECT_LT(worst.passive, kTolerance);
   EXPECT_LT(worst.pose, kTolerance);
   EXPECT_LT(worst.geom, kTolerance);

@@ -47,7 +47,9 @@ TEST(LoadedWorld, KeyframesAreStates) {
 
 TEST(LoadedWorld, CassiesLoopsStayClosed) {
   KARAKURI_NEEDS_CORPUS("menagerie/agility_cassie/scene.xml");
-  Result<LoadedScene> loaded = load_scene(corpus() / "menagerie/agility_cassie/scene.xml", uncached());
+  LoadOptions rigid = uncached();
+  rigid.rigid = true;  // its file lets them give way, by 2.6 mm here
+  Result<LoadedScene> loaded = load_scene(corpus() / "menagerie/agility_cassie/scene.xml", rigid);
   ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
   const Keyframe* home = loaded->find_keyframe("home");
   ASSERT_TRUE(home);

@@ -326,6 +326,46 @@ TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
   });
 }
 
+/// Turns the hinge as time goes on, and fails where it is told to.
+class Turner : public BehaviourHost {
+ public:
+  explicit Turner(const std::atomic<bool>& fails) : fails_(fails) {}
+  bool before_step(Session& session, std::vector<Diagnostic>& problems) override {
+    if (fails_) problems.push_back({Severity::kError, "turner", "it is stuck", ""});
+    session.set("joint.hinge.target", session.time());
+    return !fails_;
+  }
+
+ private:
+  const std::atomic<bool>& fails_;
+};
+
+TEST_F(LiveTest, BehavioursActInTheSecondWorldToo) {
+  const std::atomic<bool> never = false;
+  std::atomic<bool> fails = false;
+  Session session = make();
+  session.set_behaviours(std::make_unique<Turner>(never));
+  const LiveOptions options{.prepare_second = [&](Session& second) {
+    second.set_behaviours(std::make_unique<Turner>(fails));
+    return std::vector<Diagnostic>{};
+  }};
+  const auto visit = [&] {
+    const auto client = join();
+    client->send_text(R"({"type":"compare","settings":{}})");
+    Json status = client->wait_for("status");
+    while (!status.is_null() && (status.at("compare").is_null() || status.at("time") < 0.8))
+      status = client->wait_for("status");
+    EXPECT_EQ(status.at("compare").at("distance"), 0);
+    fails = true;
+    EXPECT_THAT(client->wait_for("problem").dump(), HasSubstr("second world"));
+    while (!status.is_null() && !status.at("compare").is_null()) status = client->wait_for("status");
+    EXPECT_FALSE(status.is_null());
+    return 0;
+  };
+  run(session, visit, options);
+  EXPECT_GT(*session.get("joint.hinge.target"), 0.7);
+}
+
 // ---- changing and saving the scene
 
 TEST_F(LiveTest, WhatIsDroppedFallsAndRests) {

@@ -1,5 +1,6 @@
 // Everything that moves, as instances, between the last two frames.
 import * as THREE from 'three';
+import { makeBatch, type Batch } from './batch';
 import type { Color, Frame, SceneMessage, ShapeInfo } from './protocol';
 import type { ShapeLibrary } from './shapes';
 
@@ -19,7 +20,7 @@ interface Item {
   link: number;
   local: THREE.Matrix4;
   color: THREE.Color;
-  mesh: THREE.InstancedMesh;
+  batch: Batch;
   index: number;
 }
 
@@ -37,8 +38,9 @@ function colorOfIsland(island: number, out: THREE.Color): THREE.Color {
 export class ShapeSet {
   readonly group = new THREE.Group();
   private readonly items: Item[] = [];
+  private readonly batches: Batch[] = [];
 
-  constructor(shapes: ShapeInfo[], library: ShapeLibrary, makeMaterial: (opacity: number) => THREE.Material) {
+  constructor(shapes: ShapeInfo[], library: ShapeLibrary, software: boolean, makeMaterial: (opacity: number) => THREE.Material) {
     const alike = new Map<string, ShapeInfo[]>();
     for (const shape of shapes) {
       if (shape.kind === 'plane') continue;
@@ -47,68 +49,53 @@ export class ShapeSet {
       if (some) some.push(shape);
       else alike.set(key, [shape]);
     }
-    for (const some of alike.values()) this.add(some, library, makeMaterial(some[0]!.color?.[3] ?? 1));
+    for (const some of alike.values()) this.add(some, makeBatch(library.geometry(some[0]!), makeMaterial(some[0]!.color?.[3] ?? 1), some.length, software), library);
   }
 
-  private add(some: ShapeInfo[], library: ShapeLibrary, material: THREE.Material): void {
-    const mesh = new THREE.InstancedMesh(library.geometry(some[0]!), material, some.length);
+  private add(some: ShapeInfo[], batch: Batch, library: ShapeLibrary): void {
+    const { mesh } = batch;
     mesh.frustumCulled = false;
     mesh.castShadow = mesh.receiveShadow = true;
-    mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     some.forEach((shape, index) => {
       const [px, py, pz, qw, qx, qy, qz] = shape.pose;
       const local = new THREE.Matrix4().compose(
         new THREE.Vector3(px, py, pz), new THREE.Quaternion(qx, qy, qz, qw), library.scale(shape));
       const color = colorOf(shape.color, shape.link);
-      mesh.setColorAt(index, color);
-      this.items.push({ link: shape.link, local, color, mesh, index });
+      batch.paint(index, color);
+      this.items.push({ link: shape.link, local, color, batch, index });
     });
-    mesh.userData.links = some.map((shape) => shape.link);
+    mesh.userData.linkOf = (hit: THREE.Intersection) => some[batch.indexOf(hit)]?.link ?? 0;
+    this.batches.push(batch);
     this.group.add(mesh);
   }
 
   place(matrices: THREE.Matrix4[]): void {
     const m = new THREE.Matrix4();
-    for (const item of this.items)
-      m.multiplyMatrices(matrices[item.link]!, item.local).toArray(item.mesh.instanceMatrix.array, 16 * item.index);
-    for (const child of this.group.children) {
-      const mesh = child as THREE.InstancedMesh;
-      mesh.instanceMatrix.needsUpdate = true;
-      mesh.boundingSphere = null; // picking looks at it
-    }
+    for (const { link, local, batch, index } of this.items) batch.place(index, m.multiplyMatrices(matrices[link]!, local));
+    for (const batch of this.batches) batch.finish();
   }
 
   paint({ selected, states, islands }: Paint): void {
     const mixed = new THREE.Color();
-    for (const { link, color, mesh, index } of this.items) {
+    for (const { link, color, batch, index } of this.items) {
       mixed.copy(color);
       if (islands && link > 0) colorOfIsland(islands[link - 1] ?? -1, mixed);
       if (states && link > 0 && states[link - 1] === 1) mixed.lerp(ASLEEP, 0.75);
       if (link === selected && selected > 0) mixed.lerp(SELECTED, 0.55);
-      mesh.setColorAt(index, mixed);
-      mesh.instanceColor!.needsUpdate = true;
+      batch.paint(index, mixed);
     }
   }
 
-  /** Around all shapes, where they were placed last. */
-  bounds(): THREE.Box3 {
+  /** Around all shapes, or those that move, where they were placed last. */
+  bounds(moving = false): THREE.Box3 {
     const all = new THREE.Box3();
     const one = new THREE.Box3();
-    const m = new THREE.Matrix4();
-    for (const { mesh, index } of this.items) {
-      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
-      mesh.getMatrixAt(index, m);
-      all.union(one.copy(mesh.geometry.boundingBox!).applyMatrix4(m));
-    }
+    for (const { link, batch, index } of this.items) if (!moving || link > 0) all.union(batch.bounds(index, one));
     return all;
   }
 
   dispose(): void {
-    for (const child of this.group.children) {
-      const mesh = child as THREE.InstancedMesh<THREE.BufferGeometry, THREE.Material>;
-      mesh.dispose();
-      mesh.material.dispose();
-    }
+    for (const batch of this.batches) batch.dispose();
     this.group.removeFromParent();
   }
 }

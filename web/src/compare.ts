@@ -11,14 +11,16 @@ import type { Stage } from './stage';
 
 /** Outlives a scene that is loaded again. */
 const choice = { on: false, solver: 'pgs', contact: 'cone', beside: false };
+/** How far the second world stands aside, and the camera back for it. */
+let apart: { by: THREE.Vector3; back: number } | null = null;
+const NOWHERE = new THREE.Vector3();
 
 export class Compare {
   private readonly motion: Motion;
   private readonly shapes: ShapeSet;
-  private readonly material: THREE.MeshStandardMaterial;
+  private readonly materials: THREE.Material[] = [];
   private readonly folder: GUI;
   private readonly figures = el('div', 'figures compare');
-  private readonly offset = new THREE.Vector3();
   private seen = false;
 
   constructor(
@@ -27,10 +29,16 @@ export class Compare {
     gui: GUI,
     private readonly stage: Stage,
     private readonly send: Send,
+    /** Around what moves in the first world. */
+    private readonly bounds: () => THREE.Box3,
   ) {
     this.motion = new Motion(message);
-    this.material = new THREE.MeshStandardMaterial({ roughness: 0.6, transparent: true, depthWrite: false });
-    this.shapes = new ShapeSet(message.visuals.filter((v) => v.link > 0), library, () => this.material);
+    this.shapes = new ShapeSet(message.visuals.filter((v) => v.link > 0), library, stage.software, () => {
+      const made = stage.surface({ roughness: 0.6, transparent: true });
+      Object.assign(made, { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }); // behind what it is at one with
+      this.materials.push(made);
+      return made;
+    });
     this.shapes.group.visible = false;
     stage.scene.add(this.shapes.group);
     this.folder = gui.addFolder('Compare').close();
@@ -45,18 +53,38 @@ export class Compare {
   private ask(): void {
     const { on, solver, contact } = choice;
     this.send({ type: 'compare', settings: on ? { solver, contact } : null });
+    this.arrange();
   }
 
-  /** Ghosts let the first world be seen; beside it they are as solid, and stand to the right of what is looked at. */
+  /** Ghosts let the first world be seen; beside it they are as solid, and the camera steps back to see both. */
   private arrange(): void {
-    const { camera, controls } = this.stage;
-    this.material.opacity = choice.beside ? 0.9 : 0.4;
-    this.material.depthWrite = choice.beside;
-    this.offset.set(0, 0, 0);
-    if (!choice.beside) return;
-    const away = controls.target.clone().sub(camera.position);
-    this.offset.set(away.y, -away.x, 0).setLength(0.6 * away.length());
+    const beside = choice.on && choice.beside;
+    for (const material of this.materials) {
+      material.opacity = beside ? 1 : 0.4;
+      material.transparent = !beside;
+      material.depthWrite = beside;
+      material.needsUpdate = true;
+    }
+    if (beside && !apart) this.part();
+    if (!beside && apart) {
+      this.stage.shift(apart.by.clone().multiplyScalar(-0.5), 1 / apart.back);
+      apart = null;
+    }
     this.seen = false;
+    this.stage.touch();
+  }
+
+  /** To the right of the first, as far as that is wide. */
+  private part(): void {
+    const { camera, controls } = this.stage;
+    const away = controls.target.clone().sub(camera.position);
+    const right = new THREE.Vector3(away.y, -away.x, 0).normalize();
+    const size = this.bounds().getSize(new THREE.Vector3());
+    const seen = this.stage.width;
+    const wide = Math.min(seen, Math.max(0.2 * seen, Math.abs(right.x) * size.x + Math.abs(right.y) * size.y));
+    const by = right.multiplyScalar(1.15 * wide);
+    apart = { by, back: Math.min(2.5, Math.max(1, (2.3 * wide) / seen)) };
+    this.stage.shift(by.clone().multiplyScalar(0.5), apart.back);
   }
 
   take(frame: Frame, now: number): void {
@@ -67,19 +95,26 @@ export class Compare {
   }
 
   update(now: number): void {
-    this.shapes.group.position.copy(this.offset);
+    this.shapes.group.position.copy(apart?.by ?? NOWHERE);
     if (!this.shapes.group.visible || (!this.motion.update(now) && this.seen)) return;
     this.seen = true;
     this.shapes.place(this.motion.matrices);
     this.stage.touch();
   }
 
+  /** Another page may have asked for it. */
+  private follow(other: Status['compare']): void {
+    const { solver, contact } = other?.settings ?? choice;
+    if (choice.on === (other !== null) && choice.solver === solver && choice.contact === contact) return;
+    const begins = choice.on !== (other !== null);
+    Object.assign(choice, { on: other !== null, solver, contact });
+    for (const controller of this.folder.controllers) controller.updateDisplay();
+    if (begins) this.arrange();
+  }
+
   showStatus(status: Status): void {
     const other = status.compare;
-    if (choice.on !== (other !== null)) {
-      choice.on = other !== null;
-      this.folder.controllers[0]!.updateDisplay();
-    }
+    this.follow(other);
     if (!other) return this.figures.replaceChildren();
     const step = Object.values(status.times).reduce((a, b) => a + b, 0);
     const rows: [string, string][] = [

@@ -51,8 +51,8 @@ export class Grab {
     this.start.set(e.clientX, e.clientY);
     this.aim(e);
     const hit = this.ray.intersectObjects(this.scenery.pickable(), false)[0];
-    const links = hit?.object.userData.links as number[] | undefined;
-    this.link = links?.[hit!.instanceId ?? 0] ?? 0;
+    const linkOf = hit?.object.userData.linkOf as ((hit: THREE.Intersection) => number) | undefined;
+    this.link = linkOf?.(hit!) ?? 0;
     if (this.link === 0 || !hit) return;
     this.select(this.link);
     this.local.copy(hit.point).applyMatrix4(this.scenery.matrix(this.link).clone().invert());

@@ -23,7 +23,7 @@ const transport = new Transport(byId('transport'), send, {
   help: () => help.toggle(),
   picture: savePicture,
   film: () => film.toggle(fileName()),
-  panels: () => document.body.classList.toggle('bare'),
+  panels: togglePanels,
 });
 
 let pending: SceneMessage | null = null;
@@ -175,10 +175,15 @@ const help = new Help(byId('help'), {
     key('S', 'save the present state as a scene', () => send({ type: 'save', plots: plots.infos })),
     key('I', 'picture as PNG', savePicture),
     key('V', 'record a film as WebM; again: save it', () => film.toggle(fileName())),
-    key('H', 'hide or show the panels', () => document.body.classList.toggle('bare')),
+    key('H', 'hide or show the panels', togglePanels),
     key('?', 'this help', () => help.toggle()),
   ],
 });
+
+/** On a phone they are hidden until they are asked for. */
+function togglePanels(): void {
+  document.body.classList.toggle(matchMedia('(max-width: 620px)').matches ? 'sheet' : 'bare');
+}
 
 function fileName(): string {
   return (pending?.name ?? '').replace(/[^\w-]+/g, '_') || 'karakuri';
@@ -188,8 +193,8 @@ function savePicture(): void {
   stage.canvas.toBlob((blob) => blob && download(`${fileName()}.png`, blob));
 }
 
-/** [ms] of the page's own code for the last pictures. */
-const costs: number[] = [];
+/** [ms] for the last pictures: what moves and marks bodies, and what hands all to the graphics card and waits for it. */
+const costs: { own: number; drawing: number }[] = [];
 
 function drawPicture(): void {
   view?.update(Infinity); // as it came, not on the way to it
@@ -201,9 +206,12 @@ function draw(now: number): void {
   const begin = performance.now();
   if (firstPicture === 0 && complete) firstPicture = begin; // shown by now, or about to be
   view?.update(now);
-  if (stage.render(now)) view?.drawn();
+  const moved = performance.now();
+  const drew = view !== null && frame !== null && stage.render(now);
+  const drawn = performance.now();
+  if (drew) view?.drawn();
   complete = view !== null && frame !== null;
-  costs.push(performance.now() - begin);
+  if (drew) costs.push({ own: performance.now() - drawn + moved - begin, drawing: drawn - moved });
   if (costs.length > 300) costs.shift();
   requestAnimationFrame(draw);
 }

@@ -8,7 +8,6 @@ import { labelsOf, rangeOf, splitsOf, timesOf } from './ticks';
 const COLORS = ['#d9734e', '#3f7cac', '#5b9279', '#8d6a9f', '#c09a2f', '#c05a6b', '#4f9da6', '#333'];
 const SECONDS = 30;
 const MOST_PLOTS = 6;
-const WIDTH = 300;
 const HEIGHT = 130;
 const DRAW_EVERY = 66; // [ms]
 
@@ -16,7 +15,7 @@ const DRAW_EVERY = 66; // [ms]
 const brief = (signal: string): string => signal.replace(/^(link|joint|sensor)\./, '');
 
 /** [px] that labels of 11 px take, with ticks; wider in steps, so that the axis does not jump. */
-const widthOf = (labels: string[] | null): number => Math.max(44, 16 + 12 * Math.ceil(0.5 * Math.max(0, ...(labels ?? []).map((l) => l.length))));
+const widthOf = (labels: string[] | null): number => Math.max(44, 18 + 14 * Math.ceil(0.5 * Math.max(0, ...(labels ?? []).map((l) => l.length))));
 
 class Plot {
   readonly root = el('div', 'plot');
@@ -32,6 +31,15 @@ class Plot {
       button('×', 'Close', () => close(this)));
     this.root.append(bar);
     this.add(signals);
+  }
+
+  /** [px] that the chart may take. */
+  private get width(): number {
+    return Math.max(160, (this.root.clientWidth || 318) - 18);
+  }
+  /** After the window has changed. */
+  fit(): void {
+    if (this.chart!.width !== this.width) this.chart!.setSize({ width: this.width, height: HEIGHT });
   }
 
   get title(): string {
@@ -51,7 +59,7 @@ class Plot {
     this.chart?.destroy();
     const axis: uPlot.Axis = { stroke: '#56616d', grid: { stroke: '#0001' }, ticks: { stroke: '#0002' }, font: '11px system-ui' };
     this.chart = new uPlot({
-      width: WIDTH, height: HEIGHT,
+      width: this.width, height: HEIGHT,
       scales: { x: { time: false, range: (_, low, high) => timesOf(low, high) }, y: { range: (_, low, high) => rangeOf(low, high) } },
       axes: [
         { ...axis, size: 26, splits: (_, __, low, high) => splitsOf(low, high, 4), values: (_, ticks) => labelsOf(ticks).map((t) => `${t} s`) },
@@ -116,7 +124,7 @@ class Plot {
   /** The chart with its title and legend, on white. */
   private savePng(): void {
     const from = this.chart!.ctx.canvas;
-    const scale = from.width / WIDTH;
+    const scale = from.width / this.chart!.width;
     const line = 18 * scale;
     const canvas = el('canvas');
     canvas.width = from.width;
@@ -142,7 +150,9 @@ export class Plots {
   private taking: Plot | null = null;
   private drawn = 0;
 
-  constructor(private readonly root: HTMLElement, private readonly changed: () => void) {}
+  constructor(private readonly root: HTMLElement, private readonly changed: () => void) {
+    addEventListener('resize', () => this.all.forEach((plot) => plot.fit()));
+  }
 
   get signals(): string[] {
     return this.all.flatMap((plot) => plot.signals);
@@ -176,6 +186,7 @@ export class Plots {
     const plot = new Plot(title, signals, (p) => this.close(p), (p) => this.take(p === this.taking ? null : p));
     this.all.push(plot);
     this.root.append(plot.root);
+    plot.fit();
     plot.root.scrollIntoView({ block: 'nearest' });
     this.changed();
   }

@@ -1,6 +1,5 @@
 // How finely is drawn: less where the machine cannot keep up. ?quality=0..4 in the address fixes it.
 import * as THREE from 'three';
-import { renderSize } from './render';
 
 const SLOW = 45; // [ms] between pictures that is too long
 const PICTURES = 20; // of which the mean counts
@@ -18,7 +17,7 @@ const LEVELS: Level[] = [
   { pixels: 2, shadows: 2048, pause: 0 },
 ];
 const BEST = LEVELS.length - 1;
-const IN_SOFTWARE = 2; // the first that is tried
+const IN_SOFTWARE = 2; // where the processor draws, better ones would be tried in vain; the first picture is plainer still
 
 /** Asked for in the address. */
 export function givenQuality(): number | null {
@@ -26,8 +25,8 @@ export function givenQuality(): number | null {
   return given === null ? null : Math.min(BEST, Math.max(0, Math.trunc(Number(given)) || 0));
 }
 
-/** Drawn by the processor: the best would only be tried in vain, and pictures of a render take the time they take. */
-function inSoftware(renderer: THREE.WebGLRenderer): boolean {
+/** Whether the processor draws. */
+export function inSoftware(renderer: THREE.WebGLRenderer): boolean {
   const gl = renderer.getContext();
   const named = gl.getExtension('WEBGL_debug_renderer_info');
   return /swiftshader|llvmpipe|softpipe|basic render/i.test(String(gl.getParameter(named ? named.UNMASKED_RENDERER_WEBGL : gl.RENDERER)));
@@ -35,13 +34,15 @@ function inSoftware(renderer: THREE.WebGLRenderer): boolean {
 
 export class Quality {
   private level: number;
+  private first: boolean; // it is to come, and what follows is better
   private readonly least = givenQuality() ?? 1;
   private since = 0; // [ms] when the first of these pictures was drawn
   private last = 0;
   private pictures = 0;
 
-  constructor(private readonly renderer: THREE.WebGLRenderer, private readonly sun: THREE.DirectionalLight) {
-    this.level = givenQuality() ?? (!renderSize() && inSoftware(renderer) ? IN_SOFTWARE : BEST);
+  constructor(private readonly renderer: THREE.WebGLRenderer, private readonly sun: THREE.DirectionalLight, plain: boolean) {
+    this.level = givenQuality() ?? (plain ? 1 : BEST);
+    this.first = plain && givenQuality() === null;
     this.apply();
     document.addEventListener('visibilitychange', () => this.idle());
   }
@@ -69,6 +70,12 @@ export class Quality {
   /** True where the level was changed. */
   drew(now: number): boolean {
     this.last = now;
+    if (this.first) {
+      this.first = false;
+      this.level = IN_SOFTWARE;
+      this.apply();
+      return true;
+    }
     if (this.level <= this.least) return false;
     if (this.pictures++ === 0) this.since = now;
     if (this.pictures <= PICTURES) return false;

@@ -2,7 +2,8 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import type { SceneMessage, Vec3 } from './protocol';
-import { givenQuality, Quality } from './quality';
+import { givenQuality, inSoftware, Quality } from './quality';
+import { renderSize } from './render';
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
@@ -11,7 +12,7 @@ const WIDE = 1.4; // aspect from which a view is as high as it asks; narrower on
 const colorOf = (c: readonly number[]) => new THREE.Color().setRGB(c[0]!, c[1]!, c[2]!, THREE.SRGBColorSpace);
 
 /** One square of 5 by 5 cells; lines are darker every fifth. */
-function gridTexture(): THREE.Texture {
+function gridTexture(sharp: boolean): THREE.Texture {
   const size = 1024;
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = size;
@@ -28,7 +29,7 @@ function gridTexture(): THREE.Texture {
   const texture = new THREE.CanvasTexture(canvas);
   texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
   texture.colorSpace = THREE.SRGBColorSpace;
-  texture.anisotropy = 16;
+  texture.anisotropy = sharp ? 16 : 2;
   return texture;
 }
 
@@ -66,6 +67,9 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(45, 1, 0.02, 2000);
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
+  /** The processor draws; with `plain`, what people look at, so that it is in a hurry. */
+  readonly software: boolean;
+  private readonly plain: boolean;
   private readonly sun = new THREE.DirectionalLight(0xfff6ea, 1.75);
   private readonly dressing = new THREE.Group();
   private readonly quality: Quality;
@@ -74,6 +78,7 @@ export class Stage {
   private fixed: { width: number; height: number } | null = null;
   private fov = 45;
   private changed = true;
+  private shadows = true; // as the scene wishes
   /** Pictures drawn so far. */
   drawn = 0;
 
@@ -82,14 +87,15 @@ export class Stage {
     this.renderer.debug.checkShaderErrors = false; // asking waits for each of them
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
-    this.sun.castShadow = true;
     this.sun.shadow.radius = 3;
     this.scene.add(this.sun, this.sun.target, this.dressing);
     this.scene.add(new THREE.HemisphereLight(0xf4f7ff, 0xc4bfb8, 2));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
-    this.quality = new Quality(this.renderer, this.sun);
+    this.software = inSoftware(this.renderer);
+    this.plain = this.software && !renderSize();
+    this.quality = new Quality(this.renderer, this.sun, this.plain);
     addEventListener('resize', () => this.resize());
     this.resize();
   }
@@ -110,7 +116,7 @@ export class Stage {
     const sky = colorOf(look.sky);
     const haze = sky.clone().lerp(new THREE.Color(0xffffff), 0.7);
     this.dressing.add(skyDome(sky, haze));
-    this.sun.castShadow = look.shadows;
+    this.shadows = look.shadows;
     if (!keepCamera) this.lookAt(message.view?.from ?? [3, -3, 2], message.view?.to ?? [0, 0, 0], message.view?.fov);
     const far = this.camera.position.distanceTo(this.controls.target);
     this.scene.fog = new THREE.Fog(haze, 4 * far, 18 * far);
@@ -130,6 +136,26 @@ export class Stage {
     this.controls.update();
   }
 
+  /** Moves the view sideways and away, or back again. */
+  shift(by: THREE.Vector3, back: number): void {
+    const eye = this.camera.position.clone().sub(this.controls.target).multiplyScalar(back);
+    this.controls.target.add(by);
+    this.camera.position.copy(this.controls.target).add(eye);
+    this.reach *= back;
+    this.camera.near *= back;
+    this.camera.far *= back;
+    this.project();
+    this.controls.update();
+  }
+
+  /** How wide what one sees is where one looks [m], between the panels. */
+  get width(): number {
+    const far = this.camera.position.distanceTo(this.controls.target);
+    const covered = document.body.classList.contains('bare') || innerWidth < 620 ? 0 : 600;
+    const high = 2 * far * Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2));
+    return high * this.camera.aspect * Math.max(0.4, 1 - covered / innerWidth);
+  }
+
   /** Looks at a box from where one sees all of it. */
   frame(box: THREE.Box3): void {
     const ball = box.getBoundingSphere(new THREE.Sphere());
@@ -138,12 +164,19 @@ export class Stage {
     this.lookAt(from.toArray() as Vec3, ball.center.toArray() as Vec3);
   }
 
+  /** What bodies are made of. Highlights take twice the time where the processor draws. */
+  surface(look: THREE.MeshStandardMaterialParameters): THREE.MeshStandardMaterial | THREE.MeshLambertMaterial {
+    if (!this.plain) return new THREE.MeshStandardMaterial(look);
+    const { roughness: _, metalness: __, ...rest } = look;
+    return new THREE.MeshLambertMaterial(rest);
+  }
+
   private ground(pose: number[], color: THREE.Color, grid: boolean, far: number): THREE.Mesh {
     const extent = 40 * far;
-    const material = new THREE.MeshStandardMaterial({ color: color.lerp(new THREE.Color(0xf4f8ff), 0.6), roughness: 0.95 });
+    const material = this.surface({ color: color.lerp(new THREE.Color(0xf4f8ff), 0.6), roughness: 0.95 });
     if (grid) {
       const square = 5 * roundLength(far / 12);
-      material.map = gridTexture();
+      material.map = gridTexture(!this.plain);
       material.map.repeat.set(extent / square, extent / square);
       material.map.offset.set((extent / square / 2) % 1, (extent / square / 2) % 1).negate(); // a line through the origin
     }
@@ -200,6 +233,7 @@ export class Stage {
     }
     if (!this.quality.due(now)) return false;
     this.changed = false;
+    this.sun.castShadow = this.shadows && this.renderer.shadowMap.enabled; // materials follow the light alone
     this.placeSun();
     this.renderer.render(this.scene, this.camera);
     ++this.drawn;

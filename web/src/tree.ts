@@ -10,6 +10,9 @@ export interface Chosen {
   joint?: number; // of the scene's joints
 }
 
+/** Many joints are called as what they carry. */
+const describe = (joint: JointInfo, link: string): string => (joint.name === link ? joint.kind : `${joint.name} · ${joint.kind}`);
+
 export class Tree {
   private readonly rows: { chosen: Chosen; element: HTMLElement }[] = [];
   private readonly children = new Map<number, number[]>();
@@ -49,7 +52,7 @@ export class Tree {
   private visit(link: number, depth: number): void {
     if (link > 0) {
       const joint = this.carriers.get(link);
-      this.row({ link }, this.message.links[link]!.name, joint && joint.kind !== 'free' ? `${joint.name} · ${joint.kind}` : '', depth);
+      this.row({ link }, this.message.links[link]!.name, joint && joint.kind !== 'free' ? describe(joint, this.message.links[link]!.name) : '', depth);
     }
     for (const joint of this.loops.get(link) ?? []) {
       const { name, kind } = this.message.joints[joint]!;

@@ -8,7 +8,7 @@ import { Grab } from './grab';
 import { Inspector } from './inspector';
 import { OVERLAYS, Overlays, type Overlay, type OverlayChoice } from './overlays/overlays';
 import { Panel } from './panel';
-import type { Frame, Properties, SceneMessage, Vec3 } from './protocol';
+import type { Frame, Properties, SceneMessage, ShapeInfo, Vec3 } from './protocol';
 import { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
 import { Tree, type Chosen } from './tree';
@@ -34,6 +34,10 @@ const same = (a: ArrayLike<number> | null, b: ArrayLike<number> | null): boolean
   return true;
 };
 
+/** Faces of links that lie in one plane, as of two boxes on a hinge, would flicker: every other link is larger by a thousandth. */
+const apartFromParent = (shape: ShapeInfo): ShapeInfo =>
+  shape.kind !== 'box' || shape.link % 2 === 0 || !shape.size ? shape : { ...shape, size: shape.size.map((x) => 1.001 * x) as [number, number, number] };
+
 export class View {
   readonly motion: Motion;
   readonly panel: Panel;
@@ -56,16 +60,16 @@ export class View {
   ) {
     const library = new ShapeLibrary(message.meshes, geometry);
     this.motion = new Motion(message);
-    this.visuals = new ShapeSet(message.visuals, library, (opacity) =>
-      new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
-    this.colliders = new ShapeSet(message.colliders, library, () =>
-      new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.45 }));
+    this.visuals = new ShapeSet(message.visuals.map(apartFromParent), library, stage.software, (opacity) =>
+      stage.surface({ roughness: 0.55, metalness: 0.05, transparent: opacity < 1, opacity }));
+    this.colliders = new ShapeSet(message.colliders, library, stage.software, () =>
+      new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.8 }));
     this.framed = message.view !== undefined || around.keepCamera;
     stage.dress(message, around.keepCamera);
     this.overlays = new Overlays(message, this.size(), byId('labels'), choice);
     stage.scene.add(this.visuals.group, this.colliders.group, this.overlays.group);
     this.panel = new Panel(message, choice, around, () => this.overlaysChanged());
-    this.compare = new Compare(message, library, this.panel.gui, stage, around.send);
+    this.compare = new Compare(message, library, this.panel.gui, stage, around.send, () => this.visuals.bounds(true));
     this.tree = new Tree(byId('tree'), byId<HTMLInputElement>('filter'), message, (chosen) => this.choose(chosen));
     this.inspector = new Inspector(byId('inspector'), message, around);
     this.inspector.show(this.chosen, null);

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { eventually, launch, open, start, status, until } from './program.mjs';
+import { eventually, launch, open, send, start, status, until } from './program.mjs';
 
 test('a behaviour that fails stops the simulation, is told with its traceback, and goes on when mended', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'karakuri-behaviour-'));
@@ -34,6 +34,17 @@ test('a behaviour that fails stops the simulation, is told with its traceback, a
   writeFileSync(file, `${good}\n`);
   await until(page, (s, before) => s.halted === null && s.time > before + 0.1, time);
   await eventually(page, () => !document.querySelector('#halted').checkVisibility());
+
+  // in a second world it acts as well: the same forces there, to the bit
+  await send(page, { type: 'pause' });
+  await send(page, { type: 'reset' });
+  await send(page, { type: 'compare', settings: {} });
+  await send(page, { type: 'step', count: 500 });
+  const dt = await page.evaluate(() => window.karakuri.settings.dt);
+  await until(page, (s, end) => s.compare !== null && Math.abs(s.time - end) < 1e-6, 500 * dt);
+  const { hash, compare } = await status(page);
+  assert.ok(hash);
+  assert.equal(compare.hash, hash);
   assert.deepEqual(page.problems, []);
   assert.equal(await program.stop(), 0);
 });

@@ -48,9 +48,15 @@ test('two worlds run in step, one as ghosts of the other', async (t) => {
   assert.ok(now.compare.distance > 1e-6, 'springs give way');
   assert.ok(await page.evaluate(() => window.karakuri.frame.other?.length === 7));
   assert.match(await page.textContent('.figures.compare'), /apart/);
+  // side by side: the camera goes aside to see both, and back where it was
+  const eye = () => page.evaluate(() => window.karakuri.stage.camera.position.toArray());
+  const apart = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
+  const before = await eye();
   await controller(page, 'side by side').locator('input').dispatchEvent('click');
+  assert.ok(apart(await eye(), before) > 0.1);
   await controller(page, 'a second world').locator('input').dispatchEvent('click');
   await until(page, (s) => s.compare === null);
+  assert.ok(apart(await eye(), before) < 1e-6);
 });
 
 test('a box is dropped where the pointer is, and the whole is saved as a scene', async (t) => {

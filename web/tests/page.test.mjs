@@ -69,8 +69,15 @@ test('loads, plays, pauses, steps and resets', async () => {
   await until(page, (s) => s.speed === 2);
 });
 
+/** Where the box is in a picture that shows it as it is: what is not seen there cannot be taken hold of. */
+async function shownBox() {
+  const drawn = await page.evaluate(() => window.karakuri.stage.drawn);
+  await eventually(page, (before) => window.karakuri.stage.drawn > before + 1, drawn);
+  return page.evaluate(() => window.karakuri.screen(1));
+}
+
 test('a dragged body follows the pointer and falls when released', async () => {
-  const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
+  const [x, y] = await shownBox();
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.move(x, y - 60, { steps: 3 });
@@ -86,7 +93,7 @@ test('a dragged body follows the pointer and falls when released', async () => {
 });
 
 test('a finger drags too, and a second one does not let go', async () => {
-  const [x, y] = await page.evaluate(() => window.karakuri.screen(1));
+  const [x, y] = await shownBox();
   const touch = await page.context().newCDPSession(page);
   const points = (type, ...at) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: at.map(([px, py], id) => ({ x: px, y: py, id })) });
   await points('touchStart', [x, y]);
@@ -289,7 +296,8 @@ test('a page finds the next run of the program', async (t) => {
 test('a film is recorded', async () => {
   await page.keyboard.press('v');
   await has(page, '#transport .on');
-  await page.waitForTimeout(300);
+  const drawn = await page.evaluate(() => window.karakuri.stage.drawn);
+  await eventually(page, (before) => window.karakuri.stage.drawn > before + 5, drawn);
   const film = page.waitForEvent('download', { timeout: 90000 });
   await page.keyboard.press('v');
   assert.equal((await film).suggestedFilename(), 'box.webm');

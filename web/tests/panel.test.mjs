@@ -146,3 +146,15 @@ test('plots are those of the scene, saved as CSV and PNG, and with the scene', a
   assert.deepEqual(await other.evaluate(() => window.karakuri.plots.infos), [
     { title: 'swing', signals: ['joint.left.q', 'joint.right.q'] }, { title: 'energy.total', signals: ['energy.total'] }]);
 });
+
+test('on a phone the panels come when they are asked for', async (t) => {
+  const phone = await open(browser, program.url, { width: 390, height: 700 });
+  t.after(() => phone.close());
+  await hasNot(phone, '#panel');
+  await click(phone, '#transport [data-action="panels"]');
+  await has(phone, '#panel .chips');
+  const box = await phone.evaluate(() => document.querySelector('#panel').getBoundingClientRect().toJSON());
+  assert.ok(box.left >= 0 && box.right <= 390 && box.bottom <= 700);
+  await click(phone, '#transport [data-action="panels"]');
+  await hasNot(phone, '#panel');
+});

@@ -28,6 +28,7 @@ struct LoadOptions {
   Transform pose;      // of the file's world in ours
   Base base = Base::kAuto;
   MeshCollision mesh_collision = MeshCollision::kHull;
+  bool rigid = false;                  // contacts, limits and equalities of MJCF, whatever solref says
   bool visuals = true;                 // read what is only there to be seen
   bool cache = true;                   // keep hulls between runs
   std::filesystem::path cache_folder;  // empty: the user's

@@ -173,7 +173,7 @@ class ContactReader {
                             [](const MjcfGeom& g) { return !g.softness.is_rigid(); });
     for (const Pair& p : pairs_) soft = soft || p.element.has("solref") || p.element.has("solimp");
     if (!soft) return;
-    for (const MjcfBody& body : c_.bodies) mobilities_.push_back(body_mobility(c_, body).translation);
+    for (const MjcfBody& body : c_.bodies) mobilities_.push_back(body_mobility(c_, body));
   }
 
   void assign_materials() {

@@ -168,12 +168,9 @@ struct SpringAndDamper {
 /// @param mobility  Velocity per impulse, as MuJoCo has it: in the reference pose, once for all [1/kg].
 SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, double mobility);
 
-/// How a push at the centre of mass moves a body, and a turn turns it, mean over directions [1/kg, 1/(kg
-/// m^2)]; 0: it is on the world. As all mobilities here in the reference pose, and 0 where there is none.
-struct BodyMobility {
-  double translation = 0, rotation = 0;
-};
-BodyMobility body_mobility(MjcfContext& c, const MjcfBody& body);
+/// How a push at the centre of mass moves a body, mean over directions [1/kg]; 0: it is on the world. As all
+/// mobilities here in the reference pose, and 0 where there is none.
+double body_mobility(MjcfContext& c, const MjcfBody& body);
 /// Of a joint's dofs, mean over them.
 double joint_mobility(MjcfContext& c, const MjcfJoint& joint);
 /// Of a sum of joints.

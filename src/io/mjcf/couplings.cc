@@ -61,16 +61,15 @@ Transform on_link(const MjcfContext& c, int body, const Transform& X) {
 }
 
 /// Springs of a connect or weld whose softness is not the default. MuJoCo measures turns of a weld as the
-/// vector part of a quaternion, half the angle, so that its springs of turns are a quarter as stiff.
+/// vector part of a quaternion, half the angle, so that its springs of turns are a quarter as stiff; and up
+/// to version 2.2 it takes the mobility of translations for them too, which is what we follow.
 void soften_loop(MjcfContext& c, const XmlElement& e, const MjcfBody& a, const MjcfBody& b, Joint& joint) {
   const MjcfSoftness softness = read_softness(c, e, "equalities");
   if (softness.is_rigid()) return;
-  const BodyMobility w_a = body_mobility(c, a), w_b = body_mobility(c, b);
-  const SpringAndDamper push = spring_of(c, softness, w_a.translation + w_b.translation),
-                        turn = spring_of(c, softness, w_a.rotation + w_b.rotation);
-  joint.closing_stiffness = push.stiffness, joint.closing_damping = push.damping;
+  const SpringAndDamper spring = spring_of(c, softness, body_mobility(c, a) + body_mobility(c, b));
+  joint.closing_stiffness = spring.stiffness, joint.closing_damping = spring.damping;
   if (joint.kind != JointKind::kFixed) return;
-  joint.closing_turn_stiffness = turn.stiffness / 4, joint.closing_turn_damping = turn.damping / 4;
+  joint.closing_turn_stiffness = spring.stiffness / 4, joint.closing_turn_damping = spring.damping / 4;
 }
 
 void read_loop(MjcfContext& c, const XmlElement& e) {

@@ -94,16 +94,13 @@ class ReferencePose {
 
   bool ok() const { return model_.ok(); }
 
-  BodyMobility of_body(const Mechanism& mechanism, LinkId id) {
+  double of_body(const Mechanism& mechanism, LinkId id) {
     const LinkEntry* link = model_->find(id);
-    if (!link || link->body == 0) return {};
+    if (!link || link->body == 0) return 0;
     const Vec3 com = link_pose(*model_, *ws_, id) * mechanism.link(id).inertia.com;
-    std::array<ImpulseRow, 3> push, turn;
-    for (std::size_t k = 0; k < 3; ++k) {
-      push[k] = {link->body, 0, com, Vec3::Unit(static_cast<int>(k))};
-      turn[k] = {.body = link->body, .point = com, .moment = Vec3::Unit(static_cast<int>(k))};
-    }
-    return {mobility(push).trace() / 3, mobility(turn).trace() / 3};
+    std::array<ImpulseRow, 3> rows;
+    for (int k = 0; k < 3; ++k) rows[static_cast<std::size_t>(k)] = {link->body, 0, com, Vec3::Unit(k)};
+    return mobility(rows).trace() / 3;
   }
 
   double of_joint(JointId id) {
@@ -178,6 +175,7 @@ MjcfSoftness read_softness(const MjcfContext& c, const XmlElement& e, const char
                              "give a time and a damping ratio, or minus stiffness and minus damping");
     softness.reference = MjcfSoftness{}.reference;
   }
+  if (c.build.options.rigid) return {};
   if (!softness.is_rigid()) {
     c.xml.report.remark(fmt::format("soft {}", what), c.where(e),
                         fmt::format("solref{0} and solimp{0} of {1} that are not at their defaults become "
@@ -213,9 +211,9 @@ SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, do
   return usable ? spring : SpringAndDamper{};
 }
 
-BodyMobility body_mobility(MjcfContext& c, const MjcfBody& body) {
+double body_mobility(MjcfContext& c, const MjcfBody& body) {
   ReferencePose* pose = reference_pose(c);
-  return pose ? pose->of_body(c.build.mechanism(), body.link) : BodyMobility{};
+  return pose ? pose->of_body(c.build.mechanism(), body.link) : 0;
 }
 
 double joint_mobility(MjcfContext& c, const MjcfJoint& joint) {

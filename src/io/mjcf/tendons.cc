@@ -61,7 +61,7 @@ void read_fixed(MjcfContext& c, const XmlElement& e, const XmlElement& element) 
 // ---- spatial
 
 /// A joint of kind distance between two sites.
-Joint between(const MjcfContext& c, const XmlElement& e, const Frame& a, const Frame& b, const char* suffix) {
+Joint between(const XmlElement& e, const Frame& a, const Frame& b, const char* suffix) {
   Joint joint{.name = e.has("name") ? e.get("name") : fmt::format("spatial{}", e.line)};
   joint.name += suffix;
   joint.kind = JointKind::kDistance;
@@ -73,7 +73,7 @@ Joint between(const MjcfContext& c, const XmlElement& e, const Frame& a, const F
 void add_spring(MjcfContext& c, const XmlElement& e, const TendonProperties& said, const Frame& a,
                 const Frame& b) {
   if (!(said.stiffness > 0) && !(said.damping > 0)) return;
-  Joint joint = between(c, e, a, b, "");
+  Joint joint = between(e, a, b, "");
   joint.closing_stiffness = said.stiffness, joint.closing_damping = said.damping;
   const std::vector<double>& rest = said.spring_length;
   if (rest.size() == 2 && rest[1] > rest[0]) {  // at ease over a range: pulls or pushes beyond it
@@ -98,7 +98,7 @@ void add_rope(MjcfContext& c, const XmlElement& e, const TendonProperties& said,
               const Frame& b) {
   if (!said.range.bounded()) return;
   const bool spring = said.stiffness > 0 || said.damping > 0;
-  Joint joint = between(c, e, a, b, spring ? "_range" : "");
+  Joint joint = between(e, a, b, spring ? "_range" : "");
   joint.range = {said.range.low > 0 ? said.range.low : -DofProperties::kNone, said.range.high};
   if (!said.softness.is_rigid()) {
     const SpringAndDamper soft = spring_of(c, said.softness, distance_mobility(c, a, b));

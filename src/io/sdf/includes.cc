@@ -10,11 +10,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that libsdformat may open: it reads whatever it is given to its end.
+/// A file that libsdformat may open: it reads whatever it is given to its end, and takes what is no SDF for a
+/// URDF, which it prints about.
 bool is_readable_xml(const fs::path& file) {
   std::error_code problem;
-  return fs::is_regular_file(file, problem) && fs::file_size(file, problem) <= kLargestSdf &&
-         ending(fs::canonical(file, problem)) == ending(file);
+  if (!fs::is_regular_file(file, problem) || fs::file_size(file, problem) > kLargestSdf ||
+      ending(fs::canonical(file, problem)) != ending(file))
+    return false;
+  if (ending(file) != ".sdf") return true;
+  const Result<std::string> text = read_file(file, kLargestSdf);
+  if (!text.ok()) return false;
+  const Result<SceneFormat> format = scene_format(*text, file);
+  return format.ok() && *format == SceneFormat::kSdf;
 }
 
 /// Whether the folder is that of a model all of whose XML may be opened.

@@ -13,15 +13,15 @@ namespace karakuri::io {
 namespace {
 
 /// Large parts of the schema, which libsdformat asks after before it reads them.
-constexpr std::array<std::string_view, 20> kLarge = {
-    "sensor",       "particle_emitter", "light",     "projector",  "audio_sink",
-    "audio_source", "battery",          "plugin",    "collision",  "visual",
-    "material",     "gripper",          "actor",     "population", "road",
-    "state",        "surface",          "heightmap", "polyline",   "image"};
+constexpr std::array<std::string_view, 23> kLarge = {
+    "sensor",       "particle_emitter", "light",         "projector",  "audio_sink",
+    "audio_source", "battery",          "plugin",        "collision",  "visual",
+    "material",     "gripper",          "actor",         "population", "road",
+    "state",        "surface",          "heightmap",     "polyline",   "image",
+    "axis2",        "physics",          "velocity_decay"};
 /// Parts of sensors, which it reads where the sensor's type asks for them, written or not.
-constexpr std::array<std::string_view, 9> kOfSensors = {"force_torque", "gps",       "navsat",
-                                                        "imu",          "altimeter", "magnetometer",
-                                                        "air_pressure", "air_speed", "transceiver"};
+constexpr std::array<std::string_view, 8> kOfSensors = {
+    "force_torque", "gps", "navsat", "imu", "altimeter", "magnetometer", "air_pressure", "air_speed"};
 
 using Words = std::set<std::string, std::less<>>;
 
