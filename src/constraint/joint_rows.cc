@@ -1,6 +1,7 @@
 #include "karakuri/constraint/joint_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "karakuri/dynamics/loop_rows.h"
@@ -104,18 +105,22 @@ void add_loop_rows(const Model& model, const Workspace& ws, int index,
                    const StabilizationSettings& stabilization, double h, double chord, Rows& rows) {
   const Loop& loop = model.loops[index];
   const LoopRows held = loop_rows(loop, ws);
-  if (held.count == 0) return;
-  const int row = rows.add(solver::RowKind::kEquality, RowSource::kLoop, index, held.count);
+  const unsigned which = moving_rows(model, loop, held, ws);
+  if (which == 0) return;
+  int row = rows.add(solver::RowKind::kEquality, RowSource::kLoop, index, std::popcount(which));
+  rows.blocks.back().which = static_cast<std::uint8_t>(which);
   std::array<double, 6> u{}, bias{};
   if (stabilization.kind == Stabilization::kPosition) bias = loop_bias(loop, held, ws);
   row_velocities({held.row.data(), static_cast<std::size_t>(held.count)}, ws,
                  Eigen::Map<Eigen::VectorXd>(u.data(), held.count));
   for (int k = 0; k < held.count; ++k) {
+    if (!(which >> k & 1)) continue;
     const Softness soft = stabilize(stabilization, held.error[k], u[k], h);
-    rows.impulses[row + k] = held.row[k];
-    rows.error[row + k] = held.error[k];
-    rows.bias[row + k] = soft.bias + 0.5 * h * chord * bias[k];
-    rows.compliance[row + k] = soft.compliance;
+    rows.impulses[row] = held.row[k];
+    rows.error[row] = held.error[k];
+    rows.bias[row] = soft.bias + 0.5 * h * chord * bias[k];
+    rows.compliance[row] = soft.compliance;
+    ++row;
   }
 }
 

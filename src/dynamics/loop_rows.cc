@@ -142,6 +142,45 @@ LoopRows loop_rows(const Loop& loop, const Workspace& ws) {
   return out;
 }
 
+namespace {
+
+// What rounding leaves of a Jacobian that is zero, of the products that it is made of.
+constexpr double kStill = 1e-12;
+
+/// Whether a dof of `body` moves a row.
+bool moves(const Model& model, const Workspace& ws, int dof, const ImpulseRow& row) {
+  const Body& body = model.bodies[model.dofs[dof].body];
+  const Vec3 axis(ws.axis[dof]), arm = row.point - Vec3(ws.pose[model.dofs[dof].body].p);
+  const double pitch = model.dofs[dof].kind == DofKind::kTranslation ? 1 : body.pitch;
+  double rate = 0, size = 0;
+  if (model.dofs[dof].kind != DofKind::kTranslation) {
+    rate = axis.dot(row.moment + arm.cross(row.force));
+    size = row.moment.norm() + arm.norm() * row.force.norm();
+  }
+  if (model.dofs[dof].kind != DofKind::kRotation) {
+    rate += pitch * axis.dot(row.force);
+    size += std::abs(pitch) * row.force.norm();
+  }
+  return std::abs(rate) > kStill * size;
+}
+
+}  // namespace
+
+unsigned moving_rows(const Model& model, const Loop& loop, const LoopRows& rows, const Workspace& ws) {
+  const unsigned all = (1u << rows.count) - 1;
+  const auto last = [&](int body) { return model.bodies[body].first_v + model.bodies[body].dofs - 1; };
+  unsigned found = 0;
+  // up both paths, the deeper first, until they meet: what both bodies share parts them nowhere
+  for (int a = last(loop.body_f), b = last(loop.body_m); a != b && found != all;) {
+    const int depth_a = a < 0 ? -1 : model.dofs[a].depth, depth_b = b < 0 ? -1 : model.dofs[b].depth;
+    int& deeper = depth_a >= depth_b ? a : b;
+    for (int k = 0; k < rows.count; ++k)
+      if (!(found >> k & 1) && moves(model, ws, deeper, rows.row[k])) found |= 1u << k;
+    deeper = model.dofs[deeper].parent;
+  }
+  return found;
+}
+
 std::array<double, 6> loop_bias(const Loop& loop, const LoopRows& rows, const Workspace& ws) {
   std::array<double, 6> bias{};
   if (rows.count == 0) return bias;

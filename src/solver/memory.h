@@ -1,6 +1,7 @@
 // What a Workspace holds: every method's scratch, kept between solves.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "karakuri/solver/solve.h"
@@ -97,6 +98,25 @@ struct WalkMemory {
   std::vector<int> way;
 };
 
+/// See eliminate.cc. The rows that hold come first; matrices have rows `stride` apart.
+struct HeldMemory {
+  int held = 0;            // rows that hold
+  bool redundant = false;  // and `gram` is factored
+  std::ptrdiff_t stride = 0;
+  std::vector<int> rows, place;            // of the problem, by row here; and back, -1: left out
+  std::vector<int> pivots;                 // rank, in the order of the factor's columns
+  std::vector<double> diagonal;            // rows of the problem
+  std::vector<double> scale, left;         // rows here; left: of the diagonal, after the factor's columns
+  std::vector<double> jacobian, response;  // written out over all velocities
+  std::vector<double> w, factor, gram;
+  std::vector<double> b, x, y;
+  Problem rest;
+  Workspace solver;  // of the rest
+
+  int count() const { return static_cast<int>(rows.size()); }
+  int rank() const { return static_cast<int>(pivots.size()); }
+};
+
 /// Extrapolation between sweeps, see gauss_seidel.cc.
 struct Momentum {
   double theta = 1.0;
@@ -120,6 +140,7 @@ struct Workspace::Memory {
   RangeMemory range;
   GuessMemory guess;
   WalkMemory walk;
+  std::unique_ptr<HeldMemory> held;
   LocalBlocks local;
   std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
   std::vector<double> u;             // rows
@@ -129,6 +150,7 @@ struct Workspace::Memory {
   std::vector<double> best;          // rows: impulses with the smallest residual so far
   Problem frictionless;              // feasibility.cc
   std::vector<double> drift;         // rows; feasibility.cc
+  std::vector<double> start, found;  // rows; default: before and after elimination
   std::vector<unsigned char> flags;  // rows
   double best_residual = kInfinity;
   double target = 0.0;
@@ -179,6 +201,13 @@ void proximal_step(const Problem& problem, double alpha, Workspace::Memory& m, s
                    Report& report);
 /// Whether a direction proves that nothing brings the residual below `target`. Overwrites m.best.
 bool proven_infeasible(const Problem& problem, double target, Workspace::Memory& m);
+
+/// Whether eliminate() takes the problem.
+bool suits_elimination(const Problem& problem);
+/// Solves what is left when the rows that hold whatever happens are eliminated; see eliminate.cc. @return The
+/// residual; best impulses as check() keeps them.
+double eliminate(const Problem& problem, const Settings& settings, Workspace::Memory& m,
+                 std::span<double> lambda, Report& report);
 
 /// block and newton in turn, see combined.cc.
 void combined(const Problem& problem, const Settings& settings, Workspace::Memory& m,

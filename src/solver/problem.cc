@@ -238,6 +238,26 @@ void diagonal_block(const Problem& p, int index, double* out) {
   }
 }
 
+void block_diagonal(const Problem& p, int index, double* out) {
+  const int n = p.blocks[index].size;
+  if (p.storage != OperatorKind::kMatrixFree || !p.links.empty()) {
+    double all[kMaxBlockSize * kMaxBlockSize];
+    diagonal_block(p, index, all);
+    for (int r = 0; r < n; ++r) out[r] = all[r * (n + 1)];
+    return;
+  }
+  std::fill_n(out, n, 0.0);
+  for (int a = p.term_start[index]; a < p.term_start[index + 1]; ++a) {
+    for (int b = p.term_start[index]; b < p.term_start[index + 1]; ++b) {
+      if (p.terms[a].subsystem != p.terms[b].subsystem) continue;
+      const int dof = p.subsystems[p.terms[a].subsystem].dof;
+      for (int r = 0; r < n; ++r)
+        out[r] += dot(p.jacobian.data() + p.terms[a].offset + r * dof,
+                      p.response.data() + p.terms[b].offset + r * dof, dof);
+    }
+  }
+}
+
 namespace {
 
 Diagnostic error(std::string what, std::string remedy) {

@@ -123,13 +123,12 @@ double natural_map(const Problem& p, std::span<const double> lambda, std::span<c
 }
 
 void block_rho(const Problem& p, std::span<double> rho) {
-  double w[kMaxBlockSize * kMaxBlockSize];
+  double w[kMaxBlockSize];
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    diagonal_block(p, i, w);
+    block_diagonal(p, i, w);
     double trace = 0.0;
-    for (int k = 0; k < block.size; ++k)
-      trace += std::abs(w[k * (block.size + 1)]) + p.compliance[block.row + k];
+    for (int k = 0; k < block.size; ++k) trace += std::abs(w[k]) + p.compliance[block.row + k];
     rho[i] = trace > 0.0 ? block.size / trace : 1.0;
   }
 }

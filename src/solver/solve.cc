@@ -124,10 +124,31 @@ bool returns_last_iterate(Method method) {
   return method != Method::kDefault && method != Method::kBlock && method != Method::kNewton;
 }
 
+/// Where rows that hold can be eliminated, that is tried first.
+void default_method(const Problem& p, const Settings& settings, Workspace::Memory& m,
+                    std::span<double> lambda, Report& report) {
+  if (m.best_residual <= m.target) return;
+  if (!suits_elimination(p)) return combined(p, settings, m, lambda, report);
+  m.start.assign(lambda.begin(), lambda.end());
+  if (eliminate(p, settings, m, lambda, report) <= std::max(m.target, settings.acceptable)) {
+    m.target = std::max(m.target, settings.acceptable);
+    return;
+  }
+  const double reached = m.best_residual;
+  m.found = m.best;
+  std::copy(m.start.begin(), m.start.end(), lambda.begin());
+  m.best_residual = kInfinity;
+  check(p, lambda, m);
+  Settings left = settings;
+  left.max_newton = std::max(0, settings.max_newton - report.newton_iterations);
+  combined(p, left, m, lambda, report);
+  if (m.best_residual > reached) check(p, m.found, m);
+}
+
 void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
          Report& report) {
   switch (settings.method) {
-    case Method::kDefault: return combined(p, settings, m, lambda, report);
+    case Method::kDefault: return default_method(p, settings, m, lambda, report);
     case Method::kBlock:
       begin_sweeps(p, m, lambda);
       return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);

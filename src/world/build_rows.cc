@@ -29,9 +29,11 @@ void add_loops(World::Impl& w, double h) {
   for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
     const Loop& loop = w.model.loops[i];
     if (!loop.held() || !w.state.loop_closed[i] || !w.answers(loop)) continue;
-    const int row = w.rows.size();
+    int row = w.rows.size();
     add_loop_rows(w.model, w.ws, static_cast<int>(i), w.settings.stabilization, h, w.loop_chord[i], w.rows);
-    for (int k = row; k < w.rows.size(); ++k) w.rows.lambda[k] = w.loop_impulse[i][k - row];
+    if (row == w.rows.size()) continue;
+    for (int k = 0; k < 6; ++k)
+      if (w.rows.blocks.back().which >> k & 1) w.rows.lambda[row++] = w.loop_impulse[i][k];
   }
 }
 

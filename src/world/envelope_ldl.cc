@@ -10,7 +10,6 @@ namespace {
 // e of (1): directions that answer this much less than the rows themselves are taken for none, and each round
 // of (2) gains the digits between it and what the direction answers.
 constexpr double kRegular = 1e-11;
-constexpr int kRounds = 3;
 
 double dot(const double* a, const double* b, std::ptrdiff_t n) {
   double sum[4] = {};
@@ -68,10 +67,10 @@ void EnvelopeLdl::subtract_product(std::span<const double> x, std::span<double> 
   }
 }
 
-void EnvelopeLdl::solve(std::span<double> b, std::span<double> x) {
+void EnvelopeLdl::solve(std::span<double> b, std::span<double> x, int rounds) {
   const int n = size();
   std::fill(x.begin(), x.end(), 0.0);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < n; ++i) {
       const double* row = l_.data() + start_[i];
       step_[i] = scale_[i] * b[i] - dot(row + first_[i], step_.data() + first_[i], i - first_[i]);
@@ -85,7 +84,7 @@ void EnvelopeLdl::solve(std::span<double> b, std::span<double> x) {
       step_[i] *= scale_[i];
       x[i] += step_[i];
     }
-    subtract_product(step_, b);
+    if (round + 1 < rounds) subtract_product(step_, b);
   }
 }
 

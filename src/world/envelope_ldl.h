@@ -19,12 +19,14 @@ class EnvelopeLdl {
   /// @param first For each row its first column; first[i] <= i. Clears the values.
   void reset(std::span<const int> first);
   int size() const { return static_cast<int>(first_.size()); }
+  double value_count() const { return static_cast<double>(a_.size()); }
   /// @pre first[row] <= column <= row
   double& at(int row, int column) { return a_[start_[row] + column]; }
 
   void factor();
-  /// x <- A^+ b, up to what rounding leaves. `b` is overwritten with b - A x.
-  void solve(std::span<double> b, std::span<double> x);
+  /// x <- A^+ b after some rounds of (2): three leave rounding of what answers at all, one is enough for a
+  /// caller who repeats it with what is left. `b` is overwritten.
+  void solve(std::span<double> b, std::span<double> x, int rounds);
 
  private:
   void subtract_product(std::span<const double> x, std::span<double> b) const;

@@ -64,6 +64,8 @@ void read_impulses(World::Impl& w, double h) {
     const double* lambda = w.rows.lambda.data() + block.row;
     switch (block.source) {
       case RowSource::kLoop:
+        for (int k = 0; k < 6; ++k) w.loop_impulse[block.index][k] = block.which >> k & 1 ? *lambda++ : 0;
+        break;
       case RowSource::kSoftLoop: std::copy_n(lambda, block.size, w.loop_impulse[block.index].begin()); break;
       case RowSource::kLoopLow:
       case RowSource::kLoopHigh:

@@ -250,6 +250,7 @@ struct World::Impl : world_detail::Persistent {
   void build_rows(double h);              // build_rows.cc
   void gather_islands();                  // islands.cc
   void accept_what_holds(double h);       // verify.cc: islands that the old impulses solve
+  void solve_loops_alone();               // loops.cc: islands of nothing but loops
   void solve_islands(double h);           // solve_islands.cc
   void penalty_contacts(double h);        // penalty.cc: instead of rows
   void move_bodies(double h);             // move_bodies.cc: velocities, positions

@@ -33,6 +33,7 @@ struct LoopStage {
     bool is_loop;
     std::int32_t index;                   // of Model::loops, or of Model::relations
     std::int32_t count;                   // of rows
+    std::uint8_t which;                   // of a loop's rows: bit k for row k; the others move nothing
     std::int32_t first_row;               // in `rows`
     std::int32_t first_side, side_count;  // in `sides`
   };
@@ -46,7 +47,9 @@ struct LoopStage {
   std::vector<int> first;                         // envelope
   std::vector<int> first_of_tree;
   EnvelopeLdl matrix;
-  bool is_factored = false;  // at poses of this step that are near enough for iterations
+  bool is_factored = false;             // at poses of this step that are near enough for iterations
+  std::vector<std::int32_t> first_row;  // by loop, then by coupling: in World::Impl::rows; -1: not alone
+  std::vector<std::int32_t> world_row;  // by row
   std::vector<double> right, x;
   std::vector<double> change;  // nv
   std::vector<Side> sides;

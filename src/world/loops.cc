@@ -1,6 +1,8 @@
 // The stages of loop_stage.h.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +16,7 @@
 
 namespace karakuri {
 
+using world_detail::Island;
 using world_detail::LoopStage;
 using Member = LoopStage::Member;
 
@@ -22,6 +25,10 @@ namespace {
 // Position errors are brought below this [m or rad]: well within 1e-9, well above rounding at ten metres.
 constexpr double kClosed = 1e-11;
 constexpr int kMostNewton = 8;
+// Rounds of the proximal point method where nobody looks at what they leave.
+constexpr int kMostRounds = 3;
+// A repeat that leaves more than this has an old factor.
+constexpr double kStale = 0.03;
 // Share of the kinetic energy that the chord may borrow for a step.
 constexpr double kBorrowed = 0.01;
 
@@ -60,7 +67,7 @@ void for_each_body(const World::Impl& w, const Member& m, F&& f) {
 }
 
 /// Adds a loop or coupling that is held: with a body that answers, of one set of trees or all.
-void add_member(const World::Impl& w, const State& at, bool is_loop, int index, int count, int root,
+void add_member(const World::Impl& w, const State& at, bool is_loop, int index, unsigned which, int root,
                 LoopStage& s) {
   bool answers = false, finite = true, of_root = root < 0;
   int tree = static_cast<int>(w.model.trees.size());
@@ -70,16 +77,22 @@ void add_member(const World::Impl& w, const State& at, bool is_loop, int index, 
     finite = finite && is_finite(w, at, body, s);
     if (w.tree_of[body] >= 0) tree = std::min(tree, w.tree_of[body]);
   });
-  if (answers && of_root && finite && count > 0) s.members.push_back({tree, is_loop, index, count, 0, 0, 0});
+  if (answers && of_root && finite && which != 0)
+    s.members.push_back(
+        {tree, is_loop, index, std::popcount(which), static_cast<std::uint8_t>(which), 0, 0, 0});
 }
 
-/// Which loops and couplings are held.
+unsigned moving_rows_of(const World::Impl& w, int loop) {
+  return moving_rows(w.model, w.model.loops[loop], loop_rows(w.model.loops[loop], w.ws), w.ws);
+}
+
+/// Which loops and couplings are held.  @pre w.ws has the poses of `at`
 void list_members(const World::Impl& w, const State& at, LoopStage& s, int root = -1) {
   s.members.clear();
   s.counted.assign(w.model.trees.size(), 0);
   for (std::size_t i = 0; i < w.model.loops.size(); ++i)
     if (w.state.loop_closed[i] && w.model.loops[i].held())
-      add_member(w, at, true, static_cast<int>(i), loop_row_count(w.model.loops[i].kind), root, s);
+      add_member(w, at, true, static_cast<int>(i), moving_rows_of(w, static_cast<int>(i)), root, s);
   const std::size_t loops = s.members.size();
   std::size_t parts = 0;
   for (std::size_t i = 0; i < w.model.relations.size(); ++i) {
@@ -102,6 +115,14 @@ void list_members(const World::Impl& w, const State& at, LoopStage& s, int root 
   s.change.resize(w.model.nv);
 }
 
+/// Calls f(k, row) for each row of a member: the k-th of its loop.
+template <class F>
+void for_each_row(const Member& m, F&& f) {
+  int row = m.first_row;
+  for (int k = 0; k < 6; ++k)
+    if (m.which >> k & 1) f(k, row++);
+}
+
 /// Rows and errors at the poses of w.ws, which are those of `at`. @return The largest error.
 double look(const World::Impl& w, const State& at, LoopStage& s) {
   double most = 0;
@@ -110,10 +131,10 @@ double look(const World::Impl& w, const State& at, LoopStage& s) {
   for (const Member& m : s.members) {
     if (m.is_loop) {
       const LoopRows rows = loop_rows(w.model.loops[m.index], w.ws);
-      for (int k = 0; k < m.count; ++k) {
-        s.rows[m.first_row + k] = s.seen[m.first_row + k] = rows.row[k];
-        s.error[m.first_row + k] = rows.error[k];
-      }
+      for_each_row(m, [&](int k, int row) {
+        s.rows[row] = s.seen[row] = rows.row[k];
+        s.error[row] = rows.error[k];
+      });
     } else {
       const Relation& r = w.model.relations[m.index];
       s.rows[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, 1, s.row_parts);
@@ -253,7 +274,8 @@ void factor(World::Impl& w, LoopStage& s) {
   constexpr int kDenseRows = 400;
   fill_envelope(w, s);
   std::fill(s.x.begin(), s.x.end(), 0.0);  // here: the diagonal before both sides cancel
-  if (s.size() <= kDenseRows)
+  const bool is_full = s.matrix.value_count() > 0.25 * s.size() * s.size();  // of 0.5, diagonal and below
+  if (s.size() <= kDenseRows && is_full)
     fill_dense(w, s);
   else
     fill_sparse(w, s);
@@ -266,9 +288,9 @@ void factor(World::Impl& w, LoopStage& s) {
   s.is_factored = true;
 }
 
-/// x <- x - M^-1 J^T A^+ right
-void take_back(World::Impl& w, LoopStage& s, VecOut x) {
-  s.matrix.solve(s.right, s.x);
+/// x <- x - M^-1 J^T A^+ right; what one round leaves of it is for the caller to look at.
+void take_back(World::Impl& w, LoopStage& s, VecOut x, int rounds) {
+  s.matrix.solve(s.right, s.x, rounds);
   for (double& impulse : s.x) impulse = -impulse;
   apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, x);
 }
@@ -312,11 +334,11 @@ void measure(const World::Impl& w, LoopStage& s) {
 }
 
 /// |M^-1 J^T x|^2 by root, where x solves for `right`, which is overwritten.
-void ask(const World::Impl& w, LoopStage& s) {
+void ask(const World::Impl& w, LoopStage& s, int rounds) {
   s.asked.assign(w.model.trees.size(), 0.0);
   s.error.swap(s.right);
   s.right = s.error;
-  s.matrix.solve(s.right, s.x);
+  s.matrix.solve(s.right, s.x, rounds);
   for (const Member& m : s.members) {
     double& sum = s.asked[root_of(w, m)];
     for (int k = m.first_row; k < m.first_row + m.count; ++k) sum += s.x[k] * s.error[k];
@@ -328,7 +350,7 @@ bool correct(World::Impl& w, State& at, double h, LoopStage& s) {
   update_velocities(w.model, at, w.ws);
   measure(w, s);
   s.right = s.error;
-  ask(w, s);
+  ask(w, s, 1);
   bool all = true;
   for (const Member& m : s.members) {
     const int root = root_of(w, m);
@@ -353,13 +375,13 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
     if (m.is_loop) {
       const Loop& loop = w.model.loops[m.index];
       const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
-      for (int k = 0; k < m.count; ++k) s.right[m.first_row + k] = 0.5 * h * bias[k];
+      for_each_row(m, [&](int k, int row) { s.right[row] = 0.5 * h * bias[k]; });
     } else {
       s.right[m.first_row] =
           0.5 * h * relation_bias(w.model.relations[m.index], w.state.q_view(), w.state.v_view());
     }
   }
-  ask(w, s);
+  ask(w, s, kMostRounds);
   for (const Member& m : s.members) {
     const int root = root_of(w, m);
     const double most = 2 * kBorrowed * s.kinetic[root];
@@ -368,15 +390,76 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
   }
 }
 
+/// Of a loop or coupling in LoopStage::first_row.
+std::size_t slot_of(const World::Impl& w, const RowBlock& block) {
+  return block.index + (block.source == RowSource::kLoop ? 0 : w.model.loops.size());
+}
+
+/// Where the rows of islands are that have nothing but rigid loops and couplings. @return How many rows.
+int find_alone(const World::Impl& w, LoopStage& s) {
+  int rows = 0;
+  s.first_row.assign(w.model.loops.size() + w.model.relations.size(), -1);
+  for (const Island& island : w.islands) {
+    const auto all = std::span(w.island_blocks).subspan(island.first_block, island.block_count);
+    const bool alone = !island.solved && std::all_of(all.begin(), all.end(), [&](int b) {
+      return is_held(w.rows.blocks[b].source) && w.rows.compliance[w.rows.blocks[b].row] == 0;
+    });
+    for (std::size_t k = 0; k < all.size() && alone; ++k) {
+      const RowBlock& block = w.rows.blocks[all[k]];
+      s.first_row[slot_of(w, block)] = block.row;
+      rows += block.size;
+    }
+  }
+  return rows;
+}
+
+/// Row of the world for each row here. @return How many have one.
+int map_rows(const World::Impl& w, LoopStage& s) {
+  int found = 0;
+  s.world_row.assign(s.size(), -1);
+  for (const Member& m : s.members) {
+    const std::int32_t first = s.first_row[m.index + (m.is_loop ? 0 : w.model.loops.size())];
+    for (int k = 0; k < m.count && first >= 0; ++k, ++found) s.world_row[m.first_row + k] = first + k;
+  }
+  return found;
+}
+
+/// J v + bias of the rows that are alone, at the velocities of w.ws. @return Its size.
+double velocities_alone(const World::Impl& w, LoopStage& s) {
+  row_velocities(s.seen, w.ws, as_vector(s.right));
+  for (int i = 0; i < s.size(); ++i)
+    s.right[i] = s.world_row[i] >= 0 ? s.right[i] + w.rows.bias[s.world_row[i]] : 0;
+  return as_vector(s.right).norm();
+}
+
+/// Marks the islands as solved, or leaves them to the solver where something is left.
+void finish_alone(World::Impl& w, const LoopStage& s, const solver::Report& report) {
+  for (int i = 0; i < s.size(); ++i)
+    if (const int row = s.world_row[i]; row >= 0) w.row_velocity[row] = s.right[i] - w.rows.bias[row];
+  bool all = true;
+  for (Island& island : w.islands) {
+    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block]];
+    if (!island.solved && is_held(block.source) && s.first_row[slot_of(w, block)] >= 0) {
+      island.solved = report.residual <= w.settings.acceptable / w.settings.tolerance * report.target;
+      island.report = report;
+    }
+    all = all && island.solved;
+  }
+  if (all) return;
+  w.state_free.v = w.v_free;
+  update_velocities(w.model, w.state_free, w.ws);
+}
+
 }  // namespace
 
 void World::Impl::close_loops(State& at, double h) {
   LoopStage& s = loop_stage;
   if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
+  update_poses(model, at, ws);
   list_members(*this, at, s);
   if (s.members.empty()) return;
   for (int round = 0; round < kMostNewton; ++round) {
-    update_poses(model, at, ws);
+    if (round > 0) update_poses(model, at, ws);
     const double most = look(*this, at, s);
     if (!(most > kClosed) || !std::isfinite(most)) return;
     if (round == 0 || most > 1e-6) {
@@ -391,23 +474,24 @@ void World::Impl::project_on_loops(State& at, int root) {
   LoopStage& s = loop_stage;
   const bool wanted = root >= 0 || settings.stabilization.kind == Stabilization::kPosition;
   if (!holds_anything() || !wanted) return;
-  list_members(*this, at, s, root);
-  if (s.members.empty()) return;
   update_poses(model, at, ws);
+  if (root >= 0 || !s.is_factored) list_members(*this, at, s, root);
+  if (s.members.empty()) return;
   look(*this, at, s);
   articulated_factor(model, ws);
-  if (root >= 0 || !s.is_factored || s.matrix.size() != s.size()) factor(*this, s);
-  // with the factor of a pose nearby the first round leaves what the second takes
-  constexpr int kMostRounds = 4;
-  double before = 0;
-  for (int round = 0; round < kMostRounds; ++round) {
+  if (root >= 0 || !s.is_factored) factor(*this, s);
+  // each repeat with the factor of a pose nearby leaves little of what was there, down to rounding
+  constexpr int kMostRepeats = 12;
+  const double rounding = 1e-14 * at.v_view().cwiseAbs().maxCoeff();
+  double before = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kMostRepeats; ++round) {
     update_velocities(model, at, ws);
     row_velocities(s.seen, ws, as_vector(s.right));
     const double left = as_vector(s.right).cwiseAbs().maxCoeff();
-    if (round == 0) before = left;
-    if (left <= (round > 0 ? 1e-13 * before : 0)) break;
-    if (round > 0 && left > 1e-6 * before) factor(*this, s);  // not so near after all
-    take_back(*this, s, at.v_view());                         // (2)
+    if (!(left > rounding)) break;
+    if (left > kStale * before) factor(*this, s);  // not so near after all
+    before = left;
+    take_back(*this, s, at.v_view(), root >= 0 ? kMostRounds : 1);  // (2)
   }
   s.is_factored = false;
 }
@@ -419,6 +503,36 @@ void World::Impl::settle_loops(double h) {
   if (loop_stage.members.empty()) return;
   update_velocities(model, state, ws);
   limit_chords(*this, h, loop_stage);
+}
+
+// Nothing but linear equations.
+void World::Impl::solve_loops_alone() {
+  LoopStage& s = loop_stage;
+  if (settings.solver != solver::Method::kDefault || !holds_anything()) return;
+  const int count = find_alone(*this, s);
+  if (count == 0) return;
+  list_members(*this, state, s);
+  if (map_rows(*this, s) != count) return;
+  look(*this, state, s);
+  factor(*this, s);
+  s.is_factored = false;
+  for (const std::int32_t row : s.world_row)
+    if (row >= 0) rows.lambda[row] = 0;
+  const double target = settings.tolerance * std::sqrt(static_cast<double>(count));
+  state_free.v = v_free;
+  double residual = velocities_alone(*this, s);
+  for (int round = 0; round < kMostNewton && residual > target; ++round) {
+    const double before = residual;
+    take_back(*this, s, state_free.v_view(), 1);
+    for (int i = 0; i < s.size(); ++i)
+      if (s.world_row[i] >= 0) rows.lambda[s.world_row[i]] += s.x[i];
+    update_velocities(model, state_free, ws);
+    residual = velocities_alone(*this, s);
+    if (!(residual < 0.5 * before)) break;  // a contradiction
+  }
+  finish_alone(
+      *this, s,
+      {.method = solver::Method::kNewton, .residual = residual, .target = target, .newton_iterations = 1});
 }
 
 void World::Impl::hold_loops(std::vector<double>& a) {
@@ -436,14 +550,14 @@ void World::Impl::hold_loops(std::vector<double>& a) {
       if (m.is_loop) {
         const Loop& loop = model.loops[m.index];
         const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
-        std::copy_n(rate.begin(), m.count, s.right.begin() + m.first_row);
+        for_each_row(m, [&](int k, int row) { s.right[row] = rate[k]; });
       } else {
         const Relation& r = model.relations[m.index];
         s.right[m.first_row] =
             relation_rate(r, stage.q_view(), as_vector(a)) + relation_bias(r, stage.q_view(), stage.v_view());
       }
     }
-    take_back(*this, s, as_vector(a));  // (3)
+    take_back(*this, s, as_vector(a), kMostRounds);  // (3)
   }
   s.is_factored = false;
 }

@@ -348,6 +348,7 @@ void World::Impl::solve_islands(double h) {
   correction.assign(rows.impulses.size(), 0.0);
   for (Slot& slot : slots) slot.corrected = false;
   accept_what_holds(h);
+  solve_loops_alone();
   parallel.for_each(static_cast<int>(islands.size()), [&](int i, int slot) {
     if (!islands[i].solved) solve_island({*this, islands[i], slots[slot], h}, islands[i]);
   });

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"

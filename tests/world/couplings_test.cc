@@ -15,6 +15,7 @@ namespace karakuri {
 namespace {
 
 using test::make_world;
+using test::with;
 
 const Vec3 kY = Vec3::UnitY();
 
@@ -33,14 +34,6 @@ double follow(World& world, double seconds) {
     most = std::max(most, coupling_error(world));
   }
   return most;
-}
-
-WorldSettings with(Integrator integrator, double dt = 1e-3) {
-  WorldSettings settings;
-  settings.dt = dt;
-  settings.integrator = integrator;
-  settings.sleep.enabled = false;
-  return settings;
 }
 
 Inertia wheel(double moment) { return {1, Vec3::Zero(), moment * Mat3::Identity()}; }

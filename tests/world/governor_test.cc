@@ -21,6 +21,7 @@
 namespace karakuri {
 namespace {
 
+using test::with;
 using G = test::Governor;
 constexpr double kGravity = 9.81, kL = G::kLength;
 
@@ -103,14 +104,6 @@ Apart compare(bool stiff, const WorldSettings& settings) {
               std::string(name_of(settings.integrator)).c_str(), 1e3 * settings.dt, out.height, out.speed,
               out.loop);
   return out;
-}
-
-WorldSettings with(Integrator integrator, double dt) {
-  WorldSettings settings;
-  settings.dt = dt;
-  settings.integrator = integrator;
-  settings.sleep.enabled = false;
-  return settings;
 }
 
 TEST(Governor, RigidMovesAsItsReducedEquation) {

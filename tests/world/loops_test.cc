@@ -17,6 +17,7 @@ namespace {
 
 using test::loop_error;
 using test::make_world;
+using test::with;
 
 struct Course {
   double error = 0;          // largest of the loops
@@ -41,14 +42,6 @@ Course run(World& world, double time) {
 }
 
 Vec3 kG(double z) { return {0, 0, z}; }
-
-WorldSettings with(Integrator integrator, double dt = 1e-3) {
-  WorldSettings settings;
-  settings.dt = dt;
-  settings.integrator = integrator;
-  settings.sleep.enabled = false;
-  return settings;
-}
 
 /// B0, the top of the first upright, and its velocity.
 std::pair<Vec3, Vec3> top_of(const World& world) {
@@ -112,18 +105,22 @@ TEST(Loops, NoDriftAndNoEnergyGained) {
   }
 }
 
-// Twelve of Jansen's legs on one crank walk over the floor.
+// Twelve of Jansen's legs on one crank walk over the floor, at the step of the bundled scene: a minute takes
+// some 20 s of machine time.
 TEST(Loops, StrandbeestWalksWithoutDrift) {
   test::Walker walker = test::strandbeest();
-  World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit), kG(-9.81));
+  World world = make_world(std::move(walker.scene), with(Integrator::kSemiImplicit, 2e-3), kG(-9.81));
   ASSERT_TRUE(world.set_drive(walker.crank, {.damping = 200, .v_target = 2, .limit = 400}));
   test::LoopWatch watch;
-  watch.until(world, test::long_or(2));
+  watch.until(world, test::long_or(test::NoAllocGuard::available() ? 60 : 1));
   watch.print("Strandbeest");
   const Vec3 p = world.pose(walker.body).p;
   EXPECT_TRUE(watch.finite);
   EXPECT_LT(watch.error, 1e-9);
-  EXPECT_GT(std::abs(p.x()), 0.2 * world.time()) << "it has walked";
+  // nearly all steps end below 1e-8 m/s; a few in which feet begin to slip end with the budget of linear
+  // solves
+  EXPECT_LT(watch.residual, 1e-3);
+  EXPECT_GT(p.head<2>().norm(), 0.2 * world.time()) << "it has walked";
   EXPECT_GT(p.z(), 0.8) << "and is on its feet";
 }
 
@@ -141,7 +138,7 @@ TEST(Loops, DeltaRobotUnderPd) {
   const LinkId tool = world.scene().mechanism.find_link("tool");
   double tilt = 0;
   test::LoopWatch watch;
-  watch.until(world, test::long_or(10), [&] {
+  watch.until(world, test::long_or(test::NoAllocGuard::available() ? 60 : 2), [&] {
     world.step();
     tilt = std::max(tilt, (world.pose(tool).R - Mat3::Identity()).norm());
   });

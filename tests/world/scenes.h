@@ -19,6 +19,15 @@ inline World make_world(Scene scene, const WorldSettings& settings = {}, const V
   return std::move(*world);
 }
 
+/// Settings of a world that never sleeps.
+inline WorldSettings with(Integrator integrator, double dt = 1e-3) {
+  WorldSettings settings;
+  settings.dt = dt;
+  settings.integrator = integrator;
+  settings.sleep.enabled = false;
+  return settings;
+}
+
 inline MaterialId add_material(Scene& scene, double friction, double restitution = 0,
                                const char* name = "stuff") {
   Surface surface;

@@ -22,7 +22,8 @@ void add_friction_row(const Model& model, const Workspace& ws, int dof, double h
 void add_drive_row(const Model& model, const Workspace& ws, int dof, double displacement, double stiffness,
                    double damping, double v_target, double limit, double h, Rows& rows);
 
-/// A loop that is closed: as many rows as its joint takes away freedoms (dynamics/loop_rows.h). Under
+/// A loop that is closed: a row for each freedom that its joint takes away, but those that nothing moves
+/// (dynamics/loop_rows.h). Under
 /// Stabilization::kPosition the step moves along the chord of the bent path that the loop leaves,
 ///   J v' = -h (dJ/dt) v / 2,
 /// so that it ends on the path, with the speed it began with, up to h^3.

@@ -48,6 +48,7 @@ struct RowBlock {
   std::int32_t index = 0;
   std::int32_t row = 0;
   std::int32_t size = 0;
+  std::uint8_t which = 0;  // of a loop's rows these are: bit k for row k
 };
 
 /// clear() keeps the memory. Units: translational rows m/s and N s, rotational rows rad/s and N m s.

@@ -20,6 +20,11 @@ int loop_row_count(JointKind kind);
 /// @pre ws has poses
 LoopRows loop_rows(const Loop& loop, const Workspace& ws);
 
+/// Which rows any joint between the two bodies moves: bit k for row k. Joints of parallel axes hold each
+/// other in their plane, and a loop's rows across it move nothing and hold nothing.
+/// @pre ws has poses
+unsigned moving_rows(const Model& model, const Loop& loop, const LoopRows& rows, const Workspace& ws);
+
 /// (dJ/dt) v of each row: what the rows accelerate by at zero joint accelerations.
 /// @pre ws has velocities and bias accelerations (update_bias_accelerations())
 std::array<double, 6> loop_bias(const Loop& loop, const LoopRows& rows, const Workspace& ws);

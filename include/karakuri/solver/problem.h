@@ -157,5 +157,7 @@ void velocity_change(const Problem& problem, std::span<const double> lambda, std
 
 /// Diagonal block of W (size x size, symmetric part is not taken), column by column.
 void diagonal_block(const Problem& problem, int block, double* out);
+/// Only its diagonal: `size` numbers.
+void block_diagonal(const Problem& problem, int block, double* out);
 
 }  // namespace karakuri::solver
