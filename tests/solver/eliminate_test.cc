@@ -11,18 +11,9 @@ namespace karakuri::solver {
 namespace {
 
 using test::ContactScene;
+using test::for_a_step;
 
 constexpr double kStep = 0.01, kGravity = 9.81;
-
-Settings for_a_step() {
-  Settings s;
-  s.measure = Measure::kScaled;
-  s.tolerance = 1e-13;
-  s.absolute = 1e-10;
-  s.max_sweeps = 100;
-  s.max_newton = 10;
-  return s;
-}
 
 /// A plate on four balls in its corners, 12 rows for 6 motions, with `more` bodies strewn on it.
 ContactScene plate(int more) {

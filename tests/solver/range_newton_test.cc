@@ -11,6 +11,7 @@ namespace karakuri::solver {
 namespace {
 
 using test::ContactScene;
+using test::for_a_step;
 
 constexpr double kStep = 0.01, kGravity = 9.81, kMu = 0.5;
 
@@ -23,16 +24,6 @@ ContactScene box_on_points(int side, const Eigen::Vector3d& v) {
       scene.contact(0, -1, {double(i) / (side - 1) - 0.5, double(j) / (side - 1) - 0.5, 0}, {0, 0, 1}, kMu);
   scene.set_free_velocity({0, 0, -kGravity}, kStep);
   return scene;
-}
-
-Settings for_a_step() {
-  Settings s;
-  s.measure = Measure::kScaled;
-  s.tolerance = 1e-13;
-  s.absolute = 1e-10;
-  s.max_sweeps = 100;
-  s.max_newton = 12;
-  return s;
 }
 
 /// Velocity of the only body after the step.

@@ -9,6 +9,7 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/solver/problem.h"
+#include "karakuri/solver/solve.h"
 
 namespace karakuri::test {
 
@@ -174,6 +175,17 @@ inline solver::Problem as_block_sparse(const solver::Problem& p) {
     }
   }
   return sparse;
+}
+
+/// What World asks of the solver in a step.
+inline solver::Settings for_a_step() {
+  solver::Settings s;
+  s.measure = solver::Measure::kScaled;
+  s.tolerance = 1e-13;
+  s.absolute = 1e-10;
+  s.max_sweeps = 100;
+  s.max_newton = 12;
+  return s;
 }
 
 }  // namespace karakuri::test
