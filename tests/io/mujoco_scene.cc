@@ -2,7 +2,15 @@
 
 #ifdef KARAKURI_HAVE_MUJOCO
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "io/corpus.h"
 #include "karakuri/spatial/rotation.h"
+#include "karakuri/world/world.h"
 
 namespace karakuri::test {
 
@@ -68,6 +76,29 @@ Eigen::VectorXd MujocoScene::bias() const {
 
 Eigen::VectorXd MujocoScene::passive() const {
   return T_.transpose() * Eigen::Map<const Eigen::VectorXd>(data_->qfrc_passive, model_->nv);
+}
+
+Rest rest_of_body_b(const std::string& text, double seconds) {
+  namespace fs = std::filesystem;
+  const fs::path file = fs::path(testing::TempDir()) / ("resting" + std::to_string(getpid()) + ".xml");
+  std::ofstream(file) << text;
+  std::string reason;
+  const auto peer = MujocoScene::load(file.string(), reason);
+  const Result<LoadedScene> loaded = load_scene(file, uncached());
+  fs::remove(file);
+  if (!peer) throw std::runtime_error(reason);
+  if (!loaded.ok()) throw std::runtime_error(to_string(loaded.errors()));
+  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
+  if (!world.ok()) throw std::runtime_error(to_string(world.errors()));
+  const int steps = static_cast<int>(seconds / peer->model()->opt.timestep);
+  for (int i = 0; i < steps; ++i) mj_step(peer->model(), peer->data());
+  world->step(steps);
+  const int b = mj_name2id(peer->model(), mjOBJ_BODY, "b");
+  Rest out;
+  out.theirs.p = Eigen::Map<const Vec3>(peer->data()->xpos + 3 * b);
+  out.theirs.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(peer->data()->xmat + 9 * b);
+  out.ours = world->pose(loaded->scene.mechanism.find_link("b"));
+  return out;
 }
 
 }  // namespace karakuri::test

@@ -47,6 +47,12 @@ class MujocoScene {
   Eigen::VectorXd rate_;  // dT/dt v
 };
 
+/// Where body 'b' of an MJCF text is after some seconds, in MuJoCo and here.
+struct Rest {
+  Transform theirs, ours;
+};
+Rest rest_of_body_b(const std::string& text, double seconds);
+
 }  // namespace karakuri::test
 
 #endif

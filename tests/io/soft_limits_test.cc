@@ -1,10 +1,8 @@
 // Explicit solref and solimp of limits, equalities and tendons: what they hold gives way at rest as far as in
 // MuJoCo (src/io/mjcf/softness.cc has the law).
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "io/corpus.h"
 #include "io/mujoco_scene.h"
@@ -13,42 +11,12 @@
 namespace karakuri::test {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string in_file(const std::string& rest) {
   return R"(<mujoco><compiler angle="radian"/><option><flag contact="disable"/></option>)" + rest +
          "</mujoco>";
 }
 
 #ifdef KARAKURI_HAVE_MUJOCO
-
-/// Place of body 'b' after three seconds.
-struct Rest {
-  Transform theirs, ours;
-};
-
-Rest settle(const std::string& text) {
-  const fs::path file = fs::path(testing::TempDir()) / ("soft_limits" + std::to_string(getpid()) + ".xml");
-  std::ofstream(file) << text;
-  std::string reason;
-  const auto peer = MujocoScene::load(file.string(), reason);
-  if (!peer) throw std::runtime_error(reason);
-  const int steps = static_cast<int>(3 / peer->model()->opt.timestep);
-  for (int i = 0; i < steps; ++i) mj_step(peer->model(), peer->data());
-  const int b = mj_name2id(peer->model(), mjOBJ_BODY, "b");
-  Rest out;
-  out.theirs.p = Eigen::Map<const Vec3>(peer->data()->xpos + 3 * b);
-  out.theirs.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(peer->data()->xmat + 9 * b);
-
-  const Result<LoadedScene> loaded = load_scene(file, uncached());
-  fs::remove(file);
-  if (!loaded.ok()) throw std::runtime_error(to_string(loaded.errors()));
-  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
-  if (!world.ok()) throw std::runtime_error(to_string(world.errors()));
-  for (int i = 0; i < steps; ++i) world->step();
-  out.ours = world->pose(loaded->scene.mechanism.find_link("b"));
-  return out;
-}
 
 Vec3 turn(const Mat3& R) {
   const Eigen::AngleAxisd a(R);
@@ -130,7 +98,7 @@ solimplimit=".8 .8 .01"/><geom size=".1"/></body></worldbody>)",
 class GivesWay : public testing::TestWithParam<Case> {};
 
 TEST_P(GivesWay, AsFarAsInMujoco) {
-  const Rest rest = settle(in_file(GetParam().text));
+  const test::Rest rest = test::rest_of_body_b(in_file(GetParam().text), 3);
   const Mat3 R = Eigen::AngleAxisd(GetParam().angles.y(), Vec3::UnitY()).toRotationMatrix();
   Eigen::Matrix<double, 6, 1> theirs, ours;
   theirs << rest.theirs.p - GetParam().p, turn(R.transpose() * rest.theirs.R);

@@ -1,11 +1,9 @@
 // Explicit solref and solimp: things at rest are as deep as in MuJoCo (src/io/mjcf/softness.cc has the law).
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #ifdef KARAKURI_HAVE_MUJOCO
 
 #include <cmath>
-#include <fstream>
 
 #include "io/corpus.h"
 #include "io/mujoco_scene.h"
@@ -13,8 +11,6 @@
 
 namespace karakuri::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Case {
   const char* name;
@@ -29,22 +25,8 @@ struct Depths {
 };
 
 Depths sink(const std::string& text) {
-  const fs::path file = fs::path(testing::TempDir()) / ("softness" + std::to_string(getpid()) + ".xml");
-  std::ofstream(file) << text;
-  std::string reason;
-  const auto peer = MujocoScene::load(file.string(), reason);
-  if (!peer) throw std::runtime_error(reason);
-  const int steps = static_cast<int>(2 / peer->model()->opt.timestep);
-  for (int i = 0; i < steps; ++i) mj_step(peer->model(), peer->data());
-  const double theirs = -peer->data()->xpos[3 * mj_name2id(peer->model(), mjOBJ_BODY, "b") + 2];
-
-  const Result<LoadedScene> loaded = load_scene(file, uncached());
-  if (!loaded.ok()) throw std::runtime_error(to_string(loaded.errors()));
-  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
-  if (!world.ok()) throw std::runtime_error(to_string(world.errors()));
-  for (int i = 0; i < steps; ++i) world->step();
-  const LinkId link = loaded->scene.mechanism.find_link("b");
-  return {theirs, -world->pose(link).p.z()};
+  const test::Rest rest = test::rest_of_body_b(text, 2);
+  return {-rest.theirs.p.z(), -rest.ours.p.z()};
 }
 
 std::string resting(const char* geom, const Case& c) {
