@@ -216,13 +216,14 @@ inline void take_dof(double effort, Workspace::Pivot& pivot, Wrench3& F) {
   F.f = minus_scaled(F.f, load(pivot.Uf), s);
 }
 
-}  // namespace
-
-void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
-  const int n = model.body_count();
-  for (int i = n - 1; i > 0; --i) {
+void solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x) {
+  const Body& root = model.bodies[tree.first];
+  if (root.alone)
+    return solve_free_joint(model, ws, tree.first, load(ws.wrench[tree.first].n),
+                            load(ws.wrench[tree.first].f), zero3(), zero3(), x + root.first_v,
+                            ws.acceleration[tree.first]);
+  for (int i = tree.last - 1; i >= tree.first; --i) {
     const Body& body = model.bodies[i];
-    if (body.alone) continue;
     Wrench3 F = {load(ws.wrench[i].n), load(ws.wrench[i].f)};
     if (body.kind == JointKind::kRevolute) {
       const int v = body.first_v;
@@ -236,15 +237,13 @@ void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, 
     store(parent.n, load(parent.n) + F.n + cross(load(ws.pose[i].r), F.f));
     store(parent.f, load(parent.f) + F.f);
   }
-  for (int i = 1; i < n; ++i) {
-    const Body& body = model.bodies[i];
-    if (body.alone) {
-      solve_free_joint(model, ws, i, load(ws.wrench[i].n), load(ws.wrench[i].f), zero3(), zero3(),
-                       x + body.first_v, ws.acceleration[i]);
-      continue;
-    }
-    answer(model, zero3(), zero3(), zero3(), i, ws, x);
-  }
+  for (int i = tree.first; i < tree.last; ++i) answer(model, zero3(), zero3(), zero3(), i, ws, x);
+}
+
+}  // namespace
+
+void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
+  for (const Tree& tree : model.trees) solve_tree(model, tree, ws, x);
 }
 
 }  // namespace karakuri

@@ -24,6 +24,7 @@ inline V3 load(const Packed3& p) {
   return v;
 }
 inline void store(Packed3& p, V3 v) { __builtin_memcpy(static_cast<void*>(&p), &v, sizeof v); }
+inline void store3(double* to, V3 v) { __builtin_memcpy(to, &v, 3 * sizeof(double)); }
 inline V4 load(const Packed4& p) {
   V4 v;
   __builtin_memcpy(&v, &p, sizeof v);
