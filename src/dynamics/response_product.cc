@@ -56,22 +56,24 @@ void forget_dofs(const Model& model, ResponseBuffers& b) {
 void write_columns(const Model& model, int stride, ResponseBuffers& b) {
   const int dofs = static_cast<int>(b.dof_weight.size());
   b.columns.assign(static_cast<std::size_t>(dofs) * stride, 0.0);
-  b.moved.assign(stride / 4, 0);
+  b.moved.assign(stride / 4 + 1, 0);
   for (const Group& group : b.groups) {
+    double* column[kMostDofs];
+    std::uint64_t bits = 0;
     const std::int32_t* path = path_of(model, group);
+    for (int d = 0; d < group.length; ++d) {
+      const int dof = b.dof_at[path[d]];
+      column[d] = b.columns.data() + static_cast<std::size_t>(dof) * stride;
+      bits |= std::uint64_t{1} << dof;
+    }
     for (int s = 0; s < group.count; ++s) {
       const int row = b.sides[group.first_side + s].row;
       const Packed4* y = b.y.data() + group.y + static_cast<std::int64_t>(s / 4) * group.length;
-      std::uint64_t bits = 0;
-      for (int d = 0; d < group.length; ++d) {
-        const int dof = b.dof_at[path[d]];
-        bits |= std::uint64_t{1} << dof;
-        b.columns[static_cast<std::size_t>(dof) * stride + row] += y[d].lane[s % 4];
-      }
+      for (int d = 0; d < group.length; ++d) column[d][row] += y[d].lane[s % 4];
       b.moved[row / 4] |= bits;
     }
   }
-  b.scaled.resize(b.columns.size());
+  b.scaled.resize(b.columns.size() + 4);  // the last tile may look beyond
   for (int k = 0; k < dofs; ++k) {
     const std::size_t at = static_cast<std::size_t>(k) * stride;
     for (int i = 0; i < stride; i += 4)
@@ -90,25 +92,38 @@ void transpose(V4 (&t)[4]) {
   t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Rows i to i + 3 and columns j to j + 3 of A, and their mirror image.
-void multiply_tile(int stride, int i, int j, ResponseBuffers& b) {
-  V4 sum[4] = {};
-  for (std::uint64_t left = b.moved[i / 4] & b.moved[j / 4]; left != 0; left &= left - 1) {
-    const std::size_t at = static_cast<std::size_t>(std::countr_zero(left)) * stride;
-    const V4 right = simd::load4(b.scaled.data() + at + j);
-    const double* rows = b.columns.data() + at + i;
-    for (int r = 0; r < 4; ++r) sum[r] += right * rows[r];
-  }
-  double* out = b.product.data() + static_cast<std::size_t>(i) * stride + j;
-  for (int r = 0; r < 4; ++r) simd::store4(out + static_cast<std::size_t>(r) * stride, sum[r]);
-  if (i == j) {  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
-    for (int r = 1; r < 4; ++r)
-      for (int c = 0; c < r; ++c) out[c * stride + r] = out[r * stride + c];
+/// Puts four rows of four entries at (i, j), and their mirror image.
+void put(int stride, int i, int j, V4 (&tile)[4], ResponseBuffers& b) {
+  const auto store = [&](int row, int column) {
+    double* out = b.product.data() + static_cast<std::size_t>(row) * stride + column;
+    for (int r = 0; r < 4; ++r) simd::store4(out + static_cast<std::size_t>(r) * stride, tile[r]);
+    return out;
+  };
+  double* out = store(i, j);
+  transpose(tile);
+  if (i != j) {
+    store(j, i);
     return;
   }
-  transpose(sum);
-  out = b.product.data() + static_cast<std::size_t>(j) * stride + i;
-  for (int r = 0; r < 4; ++r) simd::store4(out + static_cast<std::size_t>(r) * stride, sum[r]);
+  for (int r = 1; r < 4; ++r)  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
+    for (int c = 0; c < r; ++c) out[c * stride + r] = out[r * stride + c];
+}
+
+/// Rows i to i + 3 and columns j to j + 7 of A up to the diagonal.
+void multiply_tile(int stride, int i, int j, ResponseBuffers& b) {
+  V4 left[4] = {}, right[4] = {};
+  const std::uint64_t moved = b.moved[i / 4] & (b.moved[j / 4] | b.moved[j / 4 + 1]);
+  for (std::uint64_t todo = moved; todo != 0; todo &= todo - 1) {
+    const std::size_t at = static_cast<std::size_t>(std::countr_zero(todo)) * stride;
+    const double *columns = b.scaled.data() + at + j, *rows = b.columns.data() + at + i;
+    const V4 first = simd::load4(columns), second = simd::load4(columns + 4);
+    for (int r = 0; r < 4; ++r) {
+      left[r] += first * rows[r];
+      right[r] += second * rows[r];
+    }
+  }
+  put(stride, i, j, left, b);
+  if (j + 4 <= i) put(stride, i, j + 4, right, b);
 }
 
 void multiply_by_dofs(const Model& model, int rows, ResponseBuffers& b, MatOut& A) {
@@ -116,7 +131,7 @@ void multiply_by_dofs(const Model& model, int rows, ResponseBuffers& b, MatOut& 
   write_columns(model, stride, b);
   b.product.resize(static_cast<std::size_t>(stride) * stride);
   for (int i = 0; i < stride; i += 4)
-    for (int j = 0; j <= i; j += 4) multiply_tile(stride, i, j, b);
+    for (int j = 0; j <= i; j += 8) multiply_tile(stride, i, j, b);
   for (int i = 0; i < rows; ++i)
     std::copy_n(b.product.data() + static_cast<std::size_t>(i) * stride, rows,
                 A.data() + i * A.outerStride());
