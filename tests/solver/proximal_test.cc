@@ -1,4 +1,5 @@
-// Redundant contacts solved by Newton's method on proximal problems: against closed forms and the other methods.
+// Redundant contacts solved by Newton's method on proximal problems: against closed forms and the other
+// methods.
 #include <gtest/gtest.h>
 
 #include <cmath>
