@@ -199,6 +199,9 @@ class Impulses final : public ProximalSpace {
  public:
   Impulses(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
 
+  /// Less only costs digits of impulses that are not unique; larger, slow parts of W need a second factor.
+  double first_alpha() const override { return 1e-5; }
+
   void factor(double alpha) override {
     list_unknowns(p_, alpha, m_);
     assemble(p_, m_.impulse);

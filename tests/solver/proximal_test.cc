@@ -180,8 +180,10 @@ Problem held_box(std::uint64_t seed) {
   return scene.problem;
 }
 
-// Dense problems of few rows are solved in the space of impulses, others in that of motions. Both follow the
-// same proximal problems, so that even impulses that are not unique come out the same.
+// Dense problems of few rows are solved in the space of impulses, others in that of motions. Both follow
+// proximal problems about the same impulses, so that even those that are not unique come out the same, up to
+// the share α (1e-3, 1e-5) by which the terms that choose among them count. Which points press decides how
+// friction brakes a turning box, so motions share that a little.
 TEST(ProximalNewton, BothSpacesFindTheSameImpulses) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -191,12 +193,17 @@ TEST(ProximalNewton, BothSpacesFindTheSameImpulses) {
     Workspace ws;
     Settings s = for_a_step();
     s.max_newton = 100;
+    s.acceptable = 0;
     const Result<Report> a = solve(p, s, ws, motions), b = solve(test::as_dense(p), s, ws, impulses);
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_EQ(b->status, Status::kConverged) << seed;
     if (a->sweeps > 0 || b->sweeps > 0) continue;
     ++compared;
-    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(motions[i], impulses[i], 1e-7) << seed << " row " << i;
+    std::vector<double> u(p.rows()), v(p.rows()), velocity(p.velocities());
+    row_velocities(p, motions, velocity, u);
+    row_velocities(p, impulses, velocity, v);
+    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(u[i], v[i], 1e-5) << seed << " row " << i;
+    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(motions[i], impulses[i], 1e-3) << seed << " row " << i;
   }
   EXPECT_GE(compared, 30);
 }
