@@ -161,12 +161,13 @@ TEST(ProximalNewton, AgreesWithTheOtherMethodsWhereTheMotionIsUnique) {
   }
 }
 
-/// A box on nine points whose turning about z is limited, driven and sprung, and which a ball joint may hold.
+/// A box on three points whose turning about z is limited, driven and sprung, and which a ball joint may
+/// hold.
 Problem held_box(std::uint64_t seed) {
   Random random(seed);
-  ContactScene scene =
-      box_on_points(3, {random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-0.1, 0.1)});
-  for (int k = 3; k < 6; ++k) scene.bodies[0].velocity[k] = random.uniform(-1, 1);
+  ContactScene scene({test::box_body(2, {1, 1, 0.2}, {0, 0, 0.1})});
+  for (int k = 0; k < 6; ++k) scene.bodies[0].velocity[k] = random.uniform(-1, 1) * (k == 2 ? 0.1 : 1);
+  for (const double x : {-0.5, 0.0, 0.5}) scene.contact(0, -1, {x, x * x, 0}, {0, 0, 1}, kMu);
   if (seed % 2) scene.ball_joint(0, -1, {random.uniform(-0.5, 0.5), 0.2, 0.1});
   scene.set_free_velocity({0, 0, -kGravity}, kStep);
   for (int k = 0; k < 3; ++k) {
@@ -180,32 +181,27 @@ Problem held_box(std::uint64_t seed) {
   return scene.problem;
 }
 
-// Dense problems of few rows are solved in the space of impulses, others in that of motions. Both follow
-// proximal problems about the same impulses, so that even those that are not unique come out the same, up to
-// the share α (1e-3, 1e-5) by which the terms that choose among them count. Which points press decides how
-// friction brakes a turning box, so motions share that a little.
-TEST(ProximalNewton, BothSpacesFindTheSameImpulses) {
+// Dense problems of few rows are solved in the space of impulses, others in that of motions. With three
+// points what each carries follows from the motion, so that there is but one; of more points, which press is
+// a choice that decides how friction brakes a turn.
+TEST(ProximalNewton, BothSpacesFindTheSameMotion) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Problem p = held_box(seed);
-    ASSERT_LE(p.rows(), 40);
     std::vector<double> motions(p.rows(), 0.0), impulses(p.rows(), 0.0);
     Workspace ws;
     Settings s = for_a_step();
     s.max_newton = 100;
-    s.acceptable = 0;
     const Result<Report> a = solve(p, s, ws, motions), b = solve(test::as_dense(p), s, ws, impulses);
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_EQ(b->status, Status::kConverged) << seed;
-    if (a->sweeps > 0 || b->sweeps > 0) continue;
-    ++compared;
+    compared += a->sweeps + b->sweeps == 0 ? 1 : 0;
     std::vector<double> u(p.rows()), v(p.rows()), velocity(p.velocities());
     row_velocities(p, motions, velocity, u);
     row_velocities(p, impulses, velocity, v);
-    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(u[i], v[i], 1e-5) << seed << " row " << i;
-    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(motions[i], impulses[i], 1e-3) << seed << " row " << i;
+    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(u[i], v[i], 1e-8) << seed << " row " << i;
   }
-  EXPECT_GE(compared, 30);
+  EXPECT_GE(compared, 50);  // by the methods in question, not by sweeps
 }
 
 TEST(ProximalNewton, ContradictionsBelowWhatIsAcceptableCostNoSweeps) {
