@@ -15,6 +15,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/world/world.h"
+#include "world/heap.h"
 #include "world/loop_stage.h"
 
 namespace karakuri {
@@ -130,6 +131,7 @@ struct Slot {
     solver::RowKind kind;
   };
   std::vector<Pick> picks;
+  Heap heap;
 };
 
 /// Contacts found by one batch of pairs.
