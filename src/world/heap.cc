@@ -30,8 +30,8 @@ int place_of(const World::Impl& w, int body, Slot& slot) {
   if (tree < 0) return 0;
   std::int32_t& place = slot.tree_subsystem[tree];
   if (place < 0) {
-    place = static_cast<std::int32_t>(slot.heap.bodies.size());
-    slot.heap.bodies.push_back(heap_body(w, body));
+    place = static_cast<std::int32_t>(slot.heap->bodies.size());
+    slot.heap->bodies.push_back(heap_body(w, body));
     slot.touched_trees.push_back(tree);
   }
   return place;
@@ -39,7 +39,7 @@ int place_of(const World::Impl& w, int body, Slot& slot) {
 
 void list_patches(const World::Impl& w, const Island& island, Slot& slot) {
   constexpr int kMostPoints = 4;
-  Heap& h = slot.heap;
+  Heap& h = *slot.heap;
   h.patches.clear();
   h.bodies.assign(1, {});
   slot.touched_trees.clear();
@@ -142,7 +142,7 @@ bool is_heap(const World::Impl& w, const Island& island) {
 
 /// Patches, points and bodies of an island, with the impulses of the last step.
 void gather(const World::Impl& w, const Island& island, Slot& slot) {
-  Heap& h = slot.heap;
+  Heap& h = *slot.heap;
   list_patches(w, island, slot);
   form_groups(h);
   int points = 0;
@@ -181,7 +181,7 @@ void push_apart(World::Impl& w, Slot& slot, double h) {
   const StabilizationSettings& st = w.settings.stabilization;
   if (st.kind != Stabilization::kPosition) return;
   bool needed = false;
-  for (HeapPoint& x : slot.heap.points) {
+  for (HeapPoint& x : slot.heap->points) {
     for (int lane = 0; lane < kLanes; ++lane) {
       if (x.block[lane] < 0) continue;
       const int row = w.rows.blocks[x.block[lane]].row;
@@ -191,8 +191,8 @@ void push_apart(World::Impl& w, Slot& slot, double h) {
     }
   }
   if (!needed) return;
-  sweep_positions(slot.heap, kSweeps);
-  for (const HeapPoint& x : slot.heap.points) {
+  sweep_positions(*slot.heap, kSweeps);
+  for (const HeapPoint& x : slot.heap->points) {
     for (int lane = 0; lane < kLanes; ++lane)
       if (x.block[lane] >= 0) w.correction[w.rows.blocks[x.block[lane]].row] = x.push[lane];
   }
@@ -241,14 +241,15 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   const double unit = std::sqrt(static_cast<double>(island.rows));
   const double motion = size_of_motion(w, island, h);
   if (!(motion > kStill * h * w.model.gravity.norm() * unit)) return false;
+  if (!slot.heap) slot.heap = std::make_shared<Heap>();
   gather(w, island, slot);
-  begin_heap(slot.heap);
-  const double change = residual_of_heap(slot.heap);
+  begin_heap(*slot.heap);
+  const double change = residual_of_heap(*slot.heap);
   if (!(change > kSteady * motion)) return false;
-  island.report = sweep_to(std::min(kShare * std::min(motion, change), unit * kDepth / h), slot.heap);
+  island.report = sweep_to(std::min(kShare * std::min(motion, change), unit * kDepth / h), *slot.heap);
   if (!std::isfinite(island.report.residual)) return false;
-  end_heap(slot.heap);
-  scatter(w, slot.heap);
+  end_heap(*slot.heap);
+  scatter(w, *slot.heap);
   push_apart(w, slot, h);
   island.refused = false;
   return true;

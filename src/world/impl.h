@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/world/world.h"
-#include "world/heap.h"
 #include "world/loop_stage.h"
 
 namespace karakuri {
@@ -107,6 +107,8 @@ struct Island {
   bool solved = false;   // by the impulses of the last step
 };
 
+struct Heap;
+
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
@@ -131,7 +133,7 @@ struct Slot {
     solver::RowKind kind;
   };
   std::vector<Pick> picks;
-  Heap heap;
+  std::shared_ptr<Heap> heap;  // made by the first one that is swept, see heap.h
 };
 
 /// Contacts found by one batch of pairs.

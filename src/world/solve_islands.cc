@@ -15,6 +15,7 @@
 
 #include "karakuri/solver/guess.h"
 #include "world/assemble.h"
+#include "world/heap.h"
 #include "world/impl.h"
 
 namespace karakuri {
