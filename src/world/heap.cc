@@ -13,6 +13,12 @@ const RowBlock& block_of(const World::Impl& w, const Island& island, int b) {
   return w.rows.blocks[w.island_blocks[island.first_block + b]];
 }
 
+/// Memory of one thread, kept from island to island.
+Heap& scratch() {
+  static thread_local Heap heap;
+  return heap;
+}
+
 HeapBody heap_body(const World::Impl& w, int body) {
   const FreeBody& free = w.model.free_bodies[w.model.bodies[body].extra];
   const Mat3 R = w.ws.pose[body].R;
@@ -25,27 +31,26 @@ HeapBody heap_body(const World::Impl& w, int body) {
 }
 
 /// Place of a body in the heap.
-int place_of(const World::Impl& w, int body, Slot& slot) {
+int place_of(const World::Impl& w, int body, Slot& slot, Heap& h) {
   const int tree = w.tree_of[body];
   if (tree < 0) return 0;
   std::int32_t& place = slot.tree_subsystem[tree];
   if (place < 0) {
-    place = static_cast<std::int32_t>(slot.heap->bodies.size());
-    slot.heap->bodies.push_back(heap_body(w, body));
+    place = static_cast<std::int32_t>(h.bodies.size());
+    h.bodies.push_back(heap_body(w, body));
     slot.touched_trees.push_back(tree);
   }
   return place;
 }
 
-void list_patches(const World::Impl& w, const Island& island, Slot& slot) {
+void list_patches(const World::Impl& w, const Island& island, Slot& slot, Heap& h) {
   constexpr int kMostPoints = 4;
-  Heap& h = *slot.heap;
   h.patches.clear();
   h.bodies.assign(1, {});
   slot.touched_trees.clear();
   for (int b = 0; b < island.block_count; ++b) {
     const ImpulseRow& row = w.rows.impulses[block_of(w, island, b).row];
-    const int body = place_of(w, row.body, slot), other = place_of(w, row.other, slot);
+    const int body = place_of(w, row.body, slot, h), other = place_of(w, row.other, slot, h);
     const bool same = !h.patches.empty() && h.patches.back().body == body &&
                       h.patches.back().other == other && h.patches.back().count < kMostPoints;
     if (same)
@@ -141,9 +146,8 @@ bool is_heap(const World::Impl& w, const Island& island) {
 }
 
 /// Patches, points and bodies of an island, with the impulses of the last step.
-void gather(const World::Impl& w, const Island& island, Slot& slot) {
-  Heap& h = *slot.heap;
-  list_patches(w, island, slot);
+void gather(const World::Impl& w, const Island& island, Slot& slot, Heap& h) {
+  list_patches(w, island, slot, h);
   form_groups(h);
   int points = 0;
   for (HeapGroup& g : h.groups) {
@@ -176,12 +180,12 @@ void scatter(World::Impl& w, const Heap& h) {
 }
 
 /// Corrects positions as solve_islands.cc (3).
-void push_apart(World::Impl& w, Slot& slot, double h) {
+void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
   constexpr int kSweeps = 10;
   const StabilizationSettings& st = w.settings.stabilization;
   if (st.kind != Stabilization::kPosition) return;
   bool needed = false;
-  for (HeapPoint& x : slot.heap->points) {
+  for (HeapPoint& x : heap.points) {
     for (int lane = 0; lane < kLanes; ++lane) {
       if (x.block[lane] < 0) continue;
       const int row = w.rows.blocks[x.block[lane]].row;
@@ -191,8 +195,8 @@ void push_apart(World::Impl& w, Slot& slot, double h) {
     }
   }
   if (!needed) return;
-  sweep_positions(*slot.heap, kSweeps);
-  for (const HeapPoint& x : slot.heap->points) {
+  sweep_positions(heap, kSweeps);
+  for (const HeapPoint& x : heap.points) {
     for (int lane = 0; lane < kLanes; ++lane)
       if (x.block[lane] >= 0) w.correction[w.rows.blocks[x.block[lane]].row] = x.push[lane];
   }
@@ -233,24 +237,27 @@ solver::Report sweep_to(double target, Heap& heap) {
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   constexpr double kStill = 1e-4;   // of what a step of gravity gives: slower is at rest, and solved exactly
   constexpr double kSteady = 0.05;  // of the motion: what changes by less slides on, and is solved exactly
-  constexpr double kShare = 0.2;    // of the motion, or of what changes, that may be left over
-  constexpr double kDepth = 1e-4;   // that the residual may cost in this step [m]
+  constexpr double kShare = 0.2;    // of the motion, or of what changes, may be left over,
+  constexpr double kLeft = 0.04;    //   and of what a step of gravity gives
+  constexpr int kTall = 21;         // bodies: more may stand higher than sweeps reach down,
+  constexpr double kCalm = 0.05;    //   and where they move slower than this [m/s] are mended from above
   const WorldSettings& s = w.settings;
   if (s.contact != ContactModel::kCone || s.solver != solver::Method::kDefault || !is_heap(w, island))
     return false;
   const double unit = std::sqrt(static_cast<double>(island.rows));
-  const double motion = size_of_motion(w, island, h);
-  if (!(motion > kStill * h * w.model.gravity.norm() * unit)) return false;
-  if (!slot.heap) slot.heap = std::make_shared<Heap>();
-  gather(w, island, slot);
-  begin_heap(*slot.heap);
-  const double change = residual_of_heap(*slot.heap);
+  const double motion = size_of_motion(w, island, h), fall = h * w.model.gravity.norm() * unit;
+  if (!(motion > kStill * fall) || (island.trees > kTall && motion < kCalm * unit)) return false;
+  Heap& heap = scratch();
+  gather(w, island, slot, heap);
+  begin_heap(heap);
+  const double change = residual_of_heap(heap);
   if (!(change > kSteady * motion)) return false;
-  island.report = sweep_to(std::min(kShare * std::min(motion, change), unit * kDepth / h), *slot.heap);
+  const double most = fall > 0 ? kLeft * fall : solver::kInfinity;
+  island.report = sweep_to(std::min(kShare * std::min(motion, change), most), heap);
   if (!std::isfinite(island.report.residual)) return false;
-  end_heap(*slot.heap);
-  scatter(w, *slot.heap);
-  push_apart(w, slot, h);
+  end_heap(heap);
+  scatter(w, heap);
+  push_apart(w, heap, slot, h);
   island.refused = false;
   return true;
 }

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -107,8 +106,6 @@ struct Island {
   bool solved = false;   // by the impulses of the last step
 };
 
-struct Heap;
-
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
@@ -133,7 +130,6 @@ struct Slot {
     solver::RowKind kind;
   };
   std::vector<Pick> picks;
-  std::shared_ptr<Heap> heap;  // made by the first one that is swept, see heap.h
 };
 
 /// Contacts found by one batch of pairs.
