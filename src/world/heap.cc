@@ -237,7 +237,7 @@ solver::Report sweep_to(double target, Heap& heap) {
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   constexpr double kStill = 1e-4;   // of what a step of gravity gives: slower is at rest, and solved exactly
   constexpr double kSteady = 0.05;  // of the motion: what changes by less slides on, and is solved exactly
-  constexpr double kShare = 0.2;    // of the motion, or of what changes, may be left over,
+  constexpr double kShare = 0.1;    // of the motion, or of what changes, may be left over,
   constexpr double kLeft = 0.04;    //   and of what a step of gravity gives
   constexpr int kTall = 21;         // bodies: more may stand higher than sweeps reach down,
   constexpr double kCalm = 0.05;    //   and where they move slower than this [m/s] are mended from above
