@@ -240,7 +240,8 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   constexpr double kShare = 0.1;    // of the motion, or of what changes, may be left over,
   constexpr double kLeft = 0.04;    //   and of what a step of gravity gives
   constexpr int kTall = 21;         // bodies: more may stand higher than sweeps reach down,
-  constexpr double kCalm = 0.05;    //   and where they move slower than this [m/s] are mended from above
+  constexpr double kCalm = 0.05;    //   and where they move slower than this [m/s] are mended from above;
+                                    //   nor are fewer left as sweeps leave them where that would be deep
   const WorldSettings& s = w.settings;
   if (s.contact != ContactModel::kCone || s.solver != solver::Method::kDefault || !is_heap(w, island))
     return false;
@@ -254,7 +255,8 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   if (!(change > kSteady * motion)) return false;
   const double most = fall > 0 ? kLeft * fall : solver::kInfinity;
   island.report = sweep_to(std::min(kShare * std::min(motion, change), most), heap);
-  if (!std::isfinite(island.report.residual)) return false;
+  const bool good_enough = motion > kCalm * unit || island.report.residual <= most;
+  if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);
   scatter(w, heap);
   push_apart(w, heap, slot, h);
