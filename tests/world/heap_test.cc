@@ -1,11 +1,11 @@
 // Heaps in motion: nothing is made of nothing, what falls comes to rest, and the same bits come of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
-#include "support/no_alloc.h"
 #include "world/scenes.h"
 
 namespace karakuri {
