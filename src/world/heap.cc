@@ -13,12 +13,6 @@ const RowBlock& block_of(const World::Impl& w, const Island& island, int b) {
   return w.rows.blocks[w.island_blocks[island.first_block + b]];
 }
 
-/// Memory of one thread, kept from island to island.
-Heap& scratch() {
-  static thread_local Heap heap;
-  return heap;
-}
-
 HeapBody heap_body(const World::Impl& w, int body) {
   const FreeBody& free = w.model.free_bodies[w.model.bodies[body].extra];
   const Mat3 R = w.ws.pose[body].R;
@@ -248,7 +242,7 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   const double unit = std::sqrt(static_cast<double>(island.rows));
   const double motion = size_of_motion(w, island, h), fall = h * w.model.gravity.norm() * unit;
   if (!(motion > kStill * fall) || (island.trees > kTall && motion < kCalm * unit)) return false;
-  Heap& heap = scratch();
+  Heap& heap = slot.heap;
   gather(w, island, slot, heap);
   begin_heap(heap);
   const double change = residual_of_heap(heap);

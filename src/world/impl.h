@@ -15,6 +15,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/world/world.h"
+#include "world/heap.h"
 #include "world/loop_stage.h"
 
 namespace karakuri {
@@ -117,6 +118,7 @@ struct Slot {
   CollisionWorkspace collision;
   std::vector<Manifold> manifolds;
   ResponseBuffers response;
+  Heap heap;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
   bool may_walk = false;                // along long trees, see assemble.cc
