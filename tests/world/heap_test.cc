@@ -6,6 +6,7 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
+#include "support/no_alloc.h"
 #include "world/scenes.h"
 
 namespace karakuri {
@@ -101,6 +102,20 @@ TEST(Heap, WhatFellLiesStill) {
   EXPECT_LT(world.report().penetration, 1e-4);  // the slop, and half of it
   for (std::size_t i = 0; i < boxes.size(); ++i)
     EXPECT_LT((world.pose(boxes[i]).p - before[i]).norm(), 1e-5) << i;
+}
+
+TEST(Heap, SweepsAllocateNothing) {
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
+  Pile pile(3, 3, 4, 1.4);
+  pile.scene.add_ground(pile.stone);
+  World world = make_world(std::move(pile.scene), settings());
+  const Snapshot start = world.snapshot();
+  world.step(90);
+  ASSERT_TRUE(world.restore(start).empty());
+  world.step();  // what restore() leaves to be grown
+  const test::NoAllocGuard guard;
+  world.step(89);
+  EXPECT_EQ(guard.count(), 0);
 }
 
 TEST(Heap, AnyNumberOfThreadsGivesTheSameBits) {
