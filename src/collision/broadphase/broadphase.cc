@@ -251,6 +251,17 @@ void Broadphase::include(ProxyId a, ProxyId b) {
   mark(a), mark(b);
 }
 
+void Broadphase::include_all(std::span<const ProxyId> ids) {
+  std::vector<bool> named(proxies_.size());
+  for (const ProxyId id : ids) named[id] = true, mark(id);
+  std::erase_if(excluded_, [&](const ProxyPair& p) { return named[p.a] || named[p.b]; });
+}
+
+void Broadphase::set_fixed(ProxyId id, bool fixed) {
+  proxies_[id].fixed = fixed;
+  mark(id);
+}
+
 bool Broadphase::may_pair(ProxyId a, ProxyId b) const {
   const Proxy &p = proxies_[a], &q = proxies_[b];
   if ((p.fixed && q.fixed) || !p.filter.accepts(q.filter)) return false;
