@@ -78,22 +78,25 @@ struct RangeMemory {
   std::vector<double> y, residual;    // rank
 };
 
-/// One unknown of impulse_newton.cc: how much of which rows of its block.
-struct Unknown {
-  int row = 0;  // the block's first; of a row that sticks, the row itself
-  enum Kind : unsigned char { kRow, kPress, kTurn } kind = kRow;
-  double along[2] = {};  // tangents: μ e of what presses and slips, ⊥ of what turns
-  double stiffness = 0;  // added to the diagonal: A, C, κ
+/// An unknown of impulse_newton.cc that is not the impulse of one row: of a contact that slips, how it
+/// presses or how its friction turns.
+struct SlipUnknown {
+  int index = 0;  // among the unknowns
+  int row = 0;    // the contact's first
+  bool turns = false;
+  double along[2] = {};  // tangents: μ e of what presses, ⊥ of what turns
 };
 
 /// See impulse_newton.cc. Columns of the matrix are `stride` apart.
 struct ImpulseMemory {
-  int stride = 0;                 // unknowns, rounded up to four
-  std::vector<Unknown> unknowns;  //
-  std::vector<double> matrix;     // stride x stride, then its factors
-  std::vector<double> column;     // rows
-  std::vector<double> q;          // rows: q and what the held rows add
-  std::vector<double> x;          // stride
+  int stride = 0;                  // unknowns, rounded up to four
+  std::vector<int> rows;           // by unknown: its row, or the contact's first
+  std::vector<double> stiffness;   // by unknown: added to the diagonal
+  std::vector<SlipUnknown> slips;  // in the order of the unknowns
+  std::vector<double> matrix;      // stride x stride, then its factors
+  std::vector<double> column;      // rows
+  std::vector<double> q;           // rows: q and what the held rows add
+  std::vector<double> x;           // stride
 };
 
 /// One contact that a subsystem rests on, see guess.cc.

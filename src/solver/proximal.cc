@@ -7,7 +7,6 @@ namespace karakuri::solver {
 
 namespace {
 
-constexpr double kAlpha = 1e-3;      // solutions lose digits to it: rounding over α is the least residual
 constexpr int kMostInner = 5;        // linear solves for one proximal problem
 constexpr double kInnerGoal = 1e-3;  // of the residual at its start
 constexpr double kRightAway = 1e-2;  // a residual that falls to this shows that the classes are right
@@ -137,7 +136,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   ProximalMemory& f = m.proximal;
   f.blocks.resize(p.block_count());
   f.lambda.assign(lambda.begin(), lambda.end());
-  double alpha = kAlpha;
+  double alpha = space.first_alpha();
   double before = m.best_residual;
   int failures = 0;
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {

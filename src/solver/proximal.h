@@ -24,6 +24,8 @@ namespace karakuri::solver {
 class ProximalSpace {
  public:
   virtual ~ProximalSpace() = default;
+  /// α to begin with: what the digits that this space loses to a small one allow.
+  virtual double first_alpha() const = 0;
   /// Prepares solve() for the classes as they are now.
   virtual void factor(double alpha) = 0;
   /// m.proximal.lambda ← what solves the equations about m.proximal.centre.

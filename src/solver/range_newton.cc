@@ -282,6 +282,8 @@ class Motions final : public ProximalSpace {
  public:
   Motions(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
 
+  double first_alpha() const override { return 1e-3; }  // rounding over α is the least residual
+
   void factor(double alpha) override {
     scale_rows(p_, alpha, m_);
     assemble(m_.range);
