@@ -11,8 +11,11 @@ void Workspace::fit(const Model& model) {
   version_ = model.version();
   pose[0].R =
       Mat3(Mat3::Identity());  // the world stands still at the origin; nothing else ever writes to [0]
-  for (const Body& body : model.bodies) {
-    if (body.parent != 0 || body.kind != JointKind::kFree) continue;
+  for (std::size_t i = 0; i < bodies; ++i) {
+    const Body& body = model.bodies[i];
+    if (body.parent != 0) continue;
+    velocity[i].bias_w = velocity[i].bias_v = Packed3{};  // what hangs on the world leaves them alone
+    if (body.kind != JointKind::kFree) continue;
     for (int k = 0; k < 6; ++k) axis[body.first_v + k] = body.R_PF.column[k % 3];
   }
 }
