@@ -231,7 +231,8 @@ struct World::Impl : world_detail::Persistent {
   };
   std::vector<Floating> floats;     // by tree
   std::vector<TreeMotion> motions;  // by tree that counts: before it moves, with the momentum it will have
-  std::vector<TreeMotion> group_wanted, group_now;
+  std::vector<TreeMotion> group_wanted, group_now;             // of one set
+  std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
   bool any_floats = false, any_groups = false;
   std::vector<double> free_until;                 // by tree: share of the step that it moves
   std::vector<double> limit_before;               // nv

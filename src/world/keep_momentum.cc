@@ -177,24 +177,21 @@ void World::Impl::keep_group_momentum(double h) {
   if (!any_groups) return;
   update_poses(model, state, ws);
   update_velocities(model, state, ws);
-  std::vector<TreeMotion>&wanted = group_wanted, &now = group_now;
-  for (std::size_t leader = 0; leader < trees.size(); ++leader) {
-    if (!floats[leader].leads) continue;
-    wanted.clear();
-    now.clear();
+  members.clear();  // (leader, tree)
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (floats[t].grouped) members.emplace_back(root_of(static_cast<int>(t)), static_cast<std::int32_t>(t));
+  std::sort(members.begin(), members.end());
+  for (auto first = members.begin(), last = first; first != members.end(); first = last) {
     bool moved_whole = true;
-    const auto each = [&](auto&& visit) {
-      for (std::size_t t = leader; t < trees.size(); ++t)
-        if (floats[t].grouped && root_of(static_cast<int>(t)) == static_cast<int>(leader))
-          visit(static_cast<int>(t));
-    };
-    each([&](int t) {
-      wanted.push_back(motions[t]);
-      now.push_back(tree_motion(model, ws, model.trees[t]));
-      moved_whole = moved_whole && free_until[t] == 1;
-    });
-    const Missing lost = missing(*this, sum_of(wanted), sum_of(now), h);
-    each([&](int t) { give(*this, t, lost, moved_whole); });  // (4)
+    group_wanted.clear();
+    group_now.clear();
+    for (; last != members.end() && last->first == first->first; ++last) {
+      group_wanted.push_back(motions[last->second]);
+      group_now.push_back(tree_motion(model, ws, model.trees[last->second]));
+      moved_whole = moved_whole && free_until[last->second] == 1;
+    }
+    const Missing lost = missing(*this, sum_of(group_wanted), sum_of(group_now), h);
+    for (auto m = first; m != last; ++m) give(*this, m->second, lost, moved_whole);  // (4)
   }
 }
 

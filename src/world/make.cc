@@ -271,11 +271,20 @@ std::vector<int> World::Impl::colliders_on(int body) const {
 /// of pairs that one of some links takes part in.
 void World::Impl::exclude_around(std::span<const std::int32_t> links) {
   std::vector<std::uint8_t> on_body(model.bodies.size()), on_link(model.links.size());
-  for (const std::int32_t i : links) on_link[i] = on_body[model.links[i].body] = 1;
+  std::vector<std::pair<int, int>> placed;  // (body, collider)
+  for (const std::int32_t i : links) {
+    const LinkEntry& link = model.links[i];
+    on_link[i] = on_body[link.body] = 1;
+    for (int c = collider_start[link.id.index]; c < collider_start[link.id.index + 1]; ++c)
+      placed.emplace_back(link.body, c);
+  }
+  std::sort(placed.begin(), placed.end());
+  const auto of = [&](int body) {
+    return std::ranges::equal_range(placed, body, {}, &std::pair<int, int>::first);
+  };
   const auto exclude = [&](int a, int b) {
-    const std::vector<int> first = colliders_on(a), second = a == b ? first : colliders_on(b);
-    for (const int i : first)
-      for (const int j : second)
+    for (const auto& [body_a, i] : of(a))
+      for (const auto& [body_b, j] : of(b))
         if (i < j || a != b) broadphase.exclude(i, j);
   };
   for (int i = 1; i < model.body_count(); ++i) {
@@ -288,8 +297,10 @@ void World::Impl::exclude_around(std::span<const std::int32_t> links) {
   }
   for (const Loop& loop : model.loops) {
     const bool apart = loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m;
-    if (loop.joins() && apart && (on_body[loop.body_f] || on_body[loop.body_m]))
-      exclude(loop.body_f, loop.body_m);
+    if (!loop.joins() || !apart || !(on_body[loop.body_f] || on_body[loop.body_m])) continue;
+    const std::vector<int> on_m = colliders_on(loop.body_m);
+    for (const int i : colliders_on(loop.body_f))
+      for (const int j : on_m) broadphase.exclude(i, j);
   }
   // several links may be one body
   for (const auto& [a, b] : scene.no_contact) {
