@@ -115,7 +115,7 @@ TEST(Heap, SweepsAllocateNothing) {
   world.step();  // what restore() leaves to be grown
   const test::NoAllocGuard guard;
   world.step(89);
-  EXPECT_EQ(guard.count(), 0);
+  EXPECT_EQ(guard.allocations(), 0);
 }
 
 TEST(Heap, AnyNumberOfThreadsGivesTheSameBits) {
