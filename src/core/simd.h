@@ -68,6 +68,23 @@ inline void dot3(const double* a, std::size_t stride, const double* x, int n, do
   }
 }
 
+/// Four rows `stride` apart times x.
+inline V4 dot4(const double* a, std::size_t stride, const double* x, int n) {
+  const double *b = a + stride, *c = b + stride, *d = c + stride;
+  V4 sa = broadcast(0.0), sb = sa, sc = sa, sd = sa;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const V4 at = load4(x + i);
+    sa += load4(a + i) * at;
+    sb += load4(b + i) * at;
+    sc += load4(c + i) * at;
+    sd += load4(d + i) * at;
+  }
+  V4 sum = {sum4(sa), sum4(sb), sum4(sc), sum4(sd)};
+  for (; i < n; ++i) sum += V4{a[i], b[i], c[i], d[i]} * x[i];
+  return sum;
+}
+
 /// y += a x.
 inline void axpy(double a, const double* x, double* y, int n) {
   const V4 va = broadcast(a);

@@ -1,5 +1,4 @@
-// A_ij = y_i^T D^-1 y_j, with the vectors of response_rows.cc. Paths of two bodies agree from the root to
-// their last common dof, so the product runs over a common prefix, and over nothing where the trees differ.
+// A_ij = y_i^T D^-1 y_j, with the vectors of response_rows.cc and the product of response_product.cc.
 #include "karakuri/dynamics/response.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "dynamics/articulated.h"
+#include "dynamics/response_product.h"
 #include "dynamics/response_rows.h"
 #include "karakuri/dynamics/aba.h"
 
@@ -32,23 +32,10 @@ constexpr int kFactorDepthLimit = 128;
 
 V3 simd3(const Vec3& v) { return v3(v.x(), v.y(), v.z()); }
 
-int block_count(const Group& group) { return (group.count + 3) / 4; }
-
 /// The impulse of one row on one of its bodies, at the body's origin.
 SpatialForce impulse_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {
   const V3 f = simd3(row.force) * sign, arm = simd3(row.point) - load(ws.pose[body].p);
   return {simd3(row.moment) * sign + cross(arm, f), f};
-}
-
-/// How many dofs the paths that end in a and b share.
-int common_length(const Model& model, int a, int b) {
-  while (a != b) {
-    if (a < 0 || b < 0) return 0;
-    const int da = model.dofs[a].depth, db = model.dofs[b].depth;
-    if (da >= db) a = model.dofs[a].parent;
-    if (db >= da) b = model.dofs[b].parent;
-  }
-  return a < 0 ? 0 : model.dofs[a].depth + 1;
 }
 
 /// Index of the group of `body`, added where it is new.
@@ -148,49 +135,10 @@ void fill_by_factor(const Model& model, std::span<const ImpulseRow> rows, const 
   }
 }
 
-/// Adds the products of four sides of g with four of h: block numbers as given, over the first n dofs. Each
-/// product is computed once and stands for (i, j) and (j, i), so that A is symmetric to the last bit.
-void multiply_blocks(const ResponseBuffers& b, const Group& g, int block_g, const Group& h, int block_h,
-                     int n, MatOut& A) {
-  const Packed4* yg = b.y.data() + g.y + static_cast<std::int64_t>(block_g) * g.length;
-  const Packed4* yh = b.y.data() + h.y + static_cast<std::int64_t>(block_h) * h.length;
-  const double* weights = b.weights.data() + g.weight;
-  V4 sum[4] = {};
-  for (int d = 0; d < n; ++d) {
-    const V4 right = load(yh[d]) * weights[d];
-    for (int k = 0; k < 4; ++k) sum[k] += right * yg[d].lane[k];
-  }
-  const Side* sides_g = b.sides.data() + g.first_side + 4 * block_g;
-  const Side* sides_h = b.sides.data() + h.first_side + 4 * block_h;
-  const int rows = std::min(4, g.count - 4 * block_g), columns = std::min(4, h.count - 4 * block_h);
-  const bool same = sides_g == sides_h;
-  for (int k = 0; k < rows; ++k) {
-    for (int l = 0; l < (same ? k + 1 : columns); ++l) {
-      const int i = sides_g[k].row, j = sides_h[l].row;
-      A(i, j) += sum[k][l];
-      if (!same || l < k) A(j, i) += sum[k][l];
-    }
-  }
-}
-
-void multiply_groups(const Model& model, const ResponseBuffers& b, MatOut& A) {
-  A.setZero();
-  for (const Group& g : b.groups) {
-    for (const Group& h : std::span(b.groups.data(), &g + 1)) {
-      const bool same = &g == &h;
-      const int n =
-          same ? g.length
-               : common_length(model, last_dof(model.bodies[g.body]), last_dof(model.bodies[h.body]));
-      for (int s = 0; n > 0 && s < block_count(g); ++s) {
-        for (int t = 0; t < (same ? s + 1 : block_count(h)); ++t) multiply_blocks(b, g, s, h, t, n, A);
-      }
-    }
-  }
-}
-
 }  // namespace
 
-ResponseBuffers::ResponseBuffers(const Model& model) : group_at(model.bodies.size(), -1) {
+ResponseBuffers::ResponseBuffers(const Model& model)
+    : group_at(model.bodies.size(), -1), dof_at(model.dofs.size(), -1) {
   if (model.max_depth <= kFactorDepthLimit) mass_matrix.emplace(model);
 }
 
@@ -211,7 +159,7 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
     fill_by_factor(model, rows, ws, b);
   else
     fill_by_propagation(model, rows, ws, b);
-  multiply_groups(model, b, A);
+  multiply_vectors(model, static_cast<int>(rows.size()), b, A);
   return method;
 }
 
@@ -225,7 +173,7 @@ void response(const Model& model, std::span<const ImpulseRow> rows, const Worksp
               MatOut A) {
   assert(A.rows() == static_cast<Eigen::Index>(rows.size()) && A.cols() == A.rows());
   response_vectors(model, rows, ws, b);
-  multiply_groups(model, b, A);
+  multiply_vectors(model, static_cast<int>(rows.size()), b, A);
 }
 
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynamics/body_pass.h"
-#include "karakuri/dynamics/mass_matrix.h"
+#include "karakuri/dynamics/response.h"
 
 namespace karakuri::kernel {
 
@@ -24,6 +24,9 @@ void rows_by_factor(const Model& model, const MassMatrix& factored, const Worksp
 /// Writes D^-1 along the path of body i, for the vectors of the same way.
 void weights_of_propagation(const Model& model, const Workspace& ws, int i, double* weights);
 void weights_of_factor(const Model& model, const MassMatrix& factored, int i, double* weights);
+
+/// Blocks of four sides.
+inline int block_count(const ResponseBuffers::Group& group) { return (group.count + 3) / 4; }
 
 inline int last_dof(const Body& body) { return body.first_v + body.dofs - 1; }
 

@@ -21,8 +21,8 @@ namespace karakuri::solver {
 
 namespace {
 
-constexpr int kRangeSolves = 12;
-constexpr double kRangeCost = 30.0;
+constexpr int kProximalSolves = 12;
+constexpr double kProximalCost = 30.0;
 constexpr double kNearlyRight = 1e-3;
 constexpr int kMostMotions = 128;  // above this, sweeps are tried first
 constexpr int kFirstSweeps = 100;
@@ -76,25 +76,25 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
 }
 
-bool takes_range(const Problem& p, const Workspace::Memory& m) {
-  return !m.rho.empty() && suits_range(p, kMostMotions);
+bool takes_proximal(const Problem& p, const Workspace::Memory& m) {
+  return !m.rho.empty() && suits_proximal(p, kMostMotions);
 }
 
 bool is_nearly_right(const Problem& p, const Workspace::Memory& m) {
   return m.best_residual < kNearlyRight * norm_q(p);
 }
 
-/// Cost of one solve of range_newton() in the unit of sweep_cost.
-double range_cost(const Problem& p) {
+/// Cost of one solve of proximal() in the unit of sweep_cost.
+double proximal_cost(const Problem& p) {
   // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
   const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
   return motions * motions * (p.rows() + motions / 3);
 }
 
-/// Whether range_newton() is worth trying first: its solves cost no more than a few sweeps, or the impulses
+/// Whether proximal() is worth trying first: its solves cost no more than a few sweeps, or the impulses
 /// are nearly right already. Loose things that fall on each other are neither.
-bool wants_range(const Problem& p, const Workspace::Memory& m) {
-  return takes_range(p, m) && (range_cost(p) < kRangeCost * sweep_cost(p) || is_nearly_right(p, m));
+bool wants_proximal(const Problem& p, const Workspace::Memory& m) {
+  return takes_proximal(p, m) && (proximal_cost(p) < kProximalCost * sweep_cost(p) || is_nearly_right(p, m));
 }
 
 /// Sweeps and newton in turn, from λ.
@@ -116,19 +116,19 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     if (m.best_residual <= m.target) return;
     const int sweeps_left = settings.max_sweeps - report.sweeps;
     const int solves_left = settings.max_newton - (report.newton_iterations - spent);
-    const bool by_range = failures == 0 && takes_range(p, m) && is_nearly_right(p, m);
-    const bool has_newton = solves_left > 0 && (by_range || ready != Ready::kNo);
+    const bool by_motions = failures == 0 && takes_proximal(p, m) && is_nearly_right(p, m);
+    const bool has_newton = solves_left > 0 && (by_motions || ready != Ready::kNo);
     if (sweeps_left <= 0 && !has_newton) return;
     if (!has_newton) continue;
-    const double cost = by_range ? range_cost(p) : step_cost(p, m, ready);
+    const double cost = by_motions ? proximal_cost(p) : step_cost(p, m, ready);
     const double rate = std::log(before / m.best_residual) / std::max(1, planned);
     const double left = rate > 0.0 ? std::log(m.best_residual / m.target) / rate : kInfinity;  // (1)
     if (left < sweeps_left && left * sweep_cost(p) < kSolves * cost) continue;                 // (2)
-    if (!by_range && ready == Ready::kNo) continue;
+    if (!by_motions && ready == Ready::kNo) continue;
     back_to_best(m, lambda);
-    if (by_range) {
+    if (by_motions) {
       check(p, lambda, m);
-      range_newton(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
+      proximal(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
     } else {
       newton(p, std::min(solves, solves_left), m, lambda, report);
     }
@@ -149,18 +149,18 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
               Report& report) {
   if (m.best_residual <= m.target) return;
-  if (settings.max_newton <= 0 || !wants_range(p, m)) return alternate(p, settings, m, lambda, report);
-  range_newton(p, std::min(kRangeSolves, settings.max_newton), settings.acceptable, m, lambda, report);
+  if (settings.max_newton <= 0 || !wants_proximal(p, m)) return alternate(p, settings, m, lambda, report);
+  proximal(p, std::min(kProximalSolves, settings.max_newton), settings.acceptable, m, lambda, report);
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);
   if (m.best_residual <= m.target) return;
   // where it went is often no good place to go on from
   const double reached = m.best_residual;
-  m.range.lambda.assign(m.best.begin(), m.best.end());
+  m.proximal.lambda.assign(m.best.begin(), m.best.end());
   m.best_residual = kInfinity;
   check(p, lambda, m);
   alternate(p, settings, m, lambda, report);
-  if (m.best_residual > reached) check(p, m.range.lambda, m);
+  if (m.best_residual > reached) check(p, m.proximal.lambda, m);
 }
 
 }  // namespace karakuri::solver

@@ -139,9 +139,13 @@ double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda
 }
 
 double check(const Problem& p, std::span<const double> lambda, Workspace::Memory& m) {
-  if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
-  for (int i = 0; i < p.block_count(); ++i)
-    block_velocity(p, m, i, lambda.data(), m.u.data() + p.blocks[i].row);
+  if (p.storage == OperatorKind::kDense) {
+    apply_operator(p, lambda, m.velocity, m.u);
+  } else {
+    if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
+    for (int i = 0; i < p.block_count(); ++i)
+      block_velocity(p, m, i, lambda.data(), m.u.data() + p.blocks[i].row);
+  }
   for (int i = 0; i < p.rows(); ++i) m.u[i] += p.compliance[i] * lambda[i] + p.q[i];
   const double residual = natural_map(p, lambda, m.u, m.rho);
   if (residual < m.best_residual) {

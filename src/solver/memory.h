@@ -43,33 +43,60 @@ struct NewtonMemory {
   std::vector<double> u;               // rows: velocities of the proximal problem
 };
 
-enum class RangeClass : unsigned char { kOpen, kStick, kSlip };
+enum class ProximalClass : unsigned char { kOpen, kStick, kSlip };
 
-/// One block in range_newton.cc: its class, and G of a contact or the bound of a row that is at one.
-struct RangeBlock {
-  RangeClass now = RangeClass::kOpen;
-  double g[9] = {};
+/// One block in proximal.h.
+struct ProximalBlock {
+  ProximalClass now = ProximalClass::kOpen;
+  double held = 0;   // the bound that an open row is at
+  double e[2] = {};  // which way friction of a slipping contact acts
+  double kappa = 0;  // and what it resists being turned by
+};
+
+struct ProximalMemory {
+  std::vector<double> lambda, admissible, centre;  // rows
+  std::vector<double> u;                           // rows: velocities of the proximal problem
+  std::vector<ProximalBlock> blocks;
 };
 
 /// See range_newton.cc. Rows of matrices are `stride` apart.
 struct RangeMemory {
   int rank = 0;
-  int stride = 0;                         // rank, rounded up to four
-  int padded = 0;                         // rows, rounded up to four
-  int active = 0;                         // rows of `scaled` in use
-  std::vector<double> columns;            // rank x padded: L column by column
-  std::vector<double> factor;             // rows x stride: L row by row
-  std::vector<double> scaled;             // active x rank: D L
-  std::vector<int> rows;                  // active: which rows these are
-  std::vector<double> matrix, lower;      // stride x stride: F', then its factors
-  std::vector<double> diagonal;           // rows: of W, less what L has of it
-  std::vector<double> column;             // padded: of W, or L y + q
-  std::vector<double> q;                  // padded
-  std::vector<int> block_of;              // rows
-  Users users;                            // of matrix-free problems
-  std::vector<double> y, residual;        // rank
-  std::vector<double> lambda, centre, u;  // rows; u: velocities of the proximal problem
-  std::vector<RangeBlock> blocks;
+  int stride = 0;                     // rank, rounded up to four
+  int padded = 0;                     // rows, rounded up to four
+  int active = 0;                     // rows of `scaled` in use
+  std::vector<double> columns;        // rank x padded: L column by column
+  std::vector<double> factor;         // rows x stride: L row by row
+  std::vector<double> scaled;         // active x rank: D L
+  std::vector<int> rows;              // active: which rows these are
+  std::vector<double> matrix, lower;  // stride x stride: F', then its factors
+  std::vector<double> diagonal;       // rows: of W, less what L has of it
+  std::vector<double> column;         // padded: of W, or L y + q
+  std::vector<double> q;              // padded
+  std::vector<int> block_of;          // rows
+  Users users;                        // of matrix-free problems
+  std::vector<double> y, residual;    // rank
+};
+
+/// An unknown of impulse_newton.cc that is not the impulse of one row: of a contact that slips, how it
+/// presses or how its friction turns.
+struct SlipUnknown {
+  int index = 0;  // among the unknowns
+  int row = 0;    // the contact's first
+  bool turns = false;
+  double along[2] = {};  // tangents: μ e of what presses, ⊥ of what turns
+};
+
+/// See impulse_newton.cc. Columns of the matrix are `stride` apart.
+struct ImpulseMemory {
+  int stride = 0;                  // unknowns, rounded up to four
+  std::vector<int> rows;           // by unknown: its row, or the contact's first
+  std::vector<double> stiffness;   // by unknown: added to the diagonal
+  std::vector<SlipUnknown> slips;  // in the order of the unknowns
+  std::vector<double> matrix;      // stride x stride, then its factors
+  std::vector<double> column;      // rows
+  std::vector<double> q;           // rows: q and what the held rows add
+  std::vector<double> x;           // stride
 };
 
 /// One contact that a subsystem rests on, see guess.cc.
@@ -137,7 +164,9 @@ struct Workspace::Memory {
   PivotMemory pivot;
   Momentum momentum;
   NewtonMemory newton;
+  ProximalMemory proximal;
   RangeMemory range;
+  ImpulseMemory impulse;
   GuessMemory guess;
   WalkMemory walk;
   std::unique_ptr<HeldMemory> held;
@@ -176,11 +205,16 @@ bool prepare_newton(const Problem& problem, Workspace::Memory& m);
 double newton_cost(const Problem& problem, Workspace::Memory& m);
 void newton(const Problem& problem, int max_solves, Workspace::Memory& m, std::span<double> lambda,
             Report& report);
-/// Whether range_newton() takes the problem; `limit`: most ways to move.
-bool suits_range(const Problem& problem, int limit);
-/// A few steps from λ, enough where λ is nearly right; see range_newton.cc. @pre check(λ) was the last check.
+/// Whether proximal() takes the problem; `limit`: most ways to move.
+bool suits_proximal(const Problem& problem, int limit);
+/// Newton's method of proximal.h in the space that is cheaper. @pre check(λ) was the last check.
+void proximal(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
+              std::span<const double> lambda, Report& report);
+/// The two spaces.
 void range_newton(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
-                  std::span<double> lambda, Report& report);
+                  std::span<const double> lambda, Report& report);
+void impulse_newton(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
+                    std::span<const double> lambda, Report& report);
 
 /// The published methods; all leave their last iterate in λ, not the one with the smallest residual.
 void extended_pgs(const Problem& problem, const Settings& settings, Workspace::Memory& m,

@@ -5,15 +5,19 @@
 #include <cmath>
 #include <string>
 
+#include "core/simd.h"
 #include "solver/walk.h"
 
 namespace karakuri::solver {
 
+using namespace simd;  // NOLINT: private to the module
+
 void Problem::clear(OperatorKind kind) {
   storage = kind;
   blocks.clear();
-  for (auto* rows : {&q, &compliance, &lower, &upper, &friction, &dense, &entry_values, &jacobian, &response})
+  for (auto* rows : {&q, &compliance, &lower, &upper, &friction, &entry_values, &jacobian, &response})
     rows->clear();
+  if (kind != OperatorKind::kDense) dense.clear();
   entry_start.assign(1, 0);
   term_start.assign(1, 0);
   entries.clear();
@@ -133,15 +137,12 @@ void set_rigid_response(Problem& p, const Term& term, int size, double inverse_m
 
 namespace {
 
-double dot(const double* a, const double* b, int n) {
-  double sum = 0.0;
-  for (int i = 0; i < n; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 void apply_dense(const Problem& p, const double* lambda, double* out) {
   const int n = p.rows();
-  for (int i = 0; i < n; ++i) out[i] = dot(p.dense.data() + static_cast<std::size_t>(i) * n, lambda, n);
+  const double* row = p.dense.data();
+  int i = 0;
+  for (; i + 4 <= n; i += 4, row += 4 * n) store4(out + i, dot4(row, n, lambda, n));
+  for (; i < n; ++i, row += n) out[i] = dot(row, lambda, n);
 }
 
 void apply_block_sparse(const Problem& p, const double* lambda, double* out) {
@@ -240,6 +241,12 @@ void diagonal_block(const Problem& p, int index, double* out) {
 
 void block_diagonal(const Problem& p, int index, double* out) {
   const int n = p.blocks[index].size;
+  if (p.storage == OperatorKind::kDense) {
+    const std::size_t next = p.q.size() + 1;
+    const double* from = p.dense.data() + p.blocks[index].row * next;
+    for (int r = 0; r < n; ++r) out[r] = from[r * next];
+    return;
+  }
   if (p.storage != OperatorKind::kMatrixFree || !p.links.empty()) {
     double all[kMaxBlockSize * kMaxBlockSize];
     diagonal_block(p, index, all);

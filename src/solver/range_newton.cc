@@ -5,41 +5,26 @@
 //   W = L Lᵀ,  L: rows x rank, by Cholesky's method with the largest pivot first             (1)
 //   u = L y + C λ + q,  y = Lᵀ λ                                                             (2)
 //
-// the proximal problem about λ̄, u + A (λ − λ̄) with A = α ŵ of each block, needs per block only y:
+// the proximal problem of proximal.h needs per block only y:
 //
 //   x = (A λ̄ − (L y + q)) / (A + C)                                                          (3)
 //   open: λ = 0;  stick: λ = x;  slip: λ_n = x_n, λ_t = μ x_n e + (A + C)/(A + C + κ) x_⊥     (4)
 //
-// with the classes and e, κ of Alart and Curnier (Comput. Methods Appl. Mech. Eng. 92, 1991) from the impulse
-// and velocity before, λ − ρ u, as in newton.cc. What remains are as many equations as there are ways to
-// move, which have one solution whatever the rows' redundancy:
+// What remains are as many equations as there are ways to move:
 //
 //   λ = G x(y),   F = y − Lᵀ λ = 0,   F' = 1 + Lᵀ G (A + C)⁻¹ L                              (5)
-//
-// Impulses that are not unique stay near those of the last step. The proximal term vanishes as λ̄ follows λ.
-// From the impulses of the last step this takes a few linear solves to rounding, where sweeps crawl. Where it
-// does not help, whatever comes next starts from the best impulses so far.
 #include <algorithm>
 #include <cmath>
 
 #include "core/simd.h"
 #include "solver/access.h"
-#include "solver/memory.h"
+#include "solver/proximal.h"
 
 namespace karakuri::solver {
 
 namespace {
 
 constexpr double kRankFloor = 1e-13;  // of the largest pivot: rounding
-constexpr double kAlpha = 1e-3;       // (3) loses digits to it: rounding over α is the least residual
-constexpr int kMostInner = 5;         // linear solves for one proximal problem
-constexpr double kInnerGoal = 1e-3;   // of the residual at its start
-constexpr double kOuterGain = 0.5;    // more of the residual left is a failure
-constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
-constexpr int kMostFailures = 3;
-constexpr double kDecrease = 0.03;  // of α
-constexpr double kRecentreGain = 0.1;
-constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
 constexpr double kTinyPivot = 1e-300;
 
 int padded(int n) { return (n + 3) / 4 * 4; }
@@ -134,83 +119,36 @@ bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
   return *std::max_element(f.diagonal.begin(), f.diagonal.end()) <= kRankFloor * largest;
 }
 
-/// G of (4) for a contact, row by row, from λ − ρ u. @return Its class.
-RangeClass classify_cone(double mu, double rho, double weight, const double* lambda, const double* u,
-                         double* g) {
-  const double x_n = lambda[0] - rho * u[0];
-  std::fill_n(g, 9, 0.0);
-  if (!(x_n > 0.0)) return RangeClass::kOpen;
-  const double x[2] = {lambda[1] - rho * u[1], lambda[2] - rho * u[2]};
-  const double length = std::sqrt(x[0] * x[0] + x[1] * x[1]);
-  g[0] = 1.0;
-  if (mu == 0.0) return RangeClass::kSlip;
-  if (length <= mu * x_n) {
-    g[4] = g[8] = 1.0;
-    return RangeClass::kStick;
-  }
-  const double limit = mu * std::max(lambda[0], 1e-12 * x_n);
-  const double kappa = limit > 0.0 ? std::max(0.0, length - limit) / (rho * limit) : kInfinity;
-  const double turn = weight / (weight + kappa);
-  const double e[2] = {x[0] / length, x[1] / length};
-  for (int i = 0; i < 2; ++i) {
-    g[3 * (1 + i)] = mu * e[i];
-    for (int k = 0; k < 2; ++k) g[3 * (1 + i) + 1 + k] = turn * ((i == k ? 1.0 : 0.0) - e[i] * e[k]);
-  }
-  return RangeClass::kSlip;
-}
-
-RangeClass classify_row(const Problem& p, const Block& block, double rho, double lambda, double u,
-                        double* held) {
-  *held = 0.0;
-  if (block.kind == RowKind::kEquality || block.kind == RowKind::kLinear) return RangeClass::kStick;
-  const double x = lambda - rho * u;
-  const double low = block.kind == RowKind::kComplementarity ? 0.0 : p.lower[block.row];
-  const double high = block.kind == RowKind::kComplementarity ? kInfinity : p.upper[block.row];
-  if (x > low && x < high) return RangeClass::kStick;
-  *held = x <= low ? low : high;
-  return x <= low ? RangeClass::kOpen : RangeClass::kSlip;
-}
-
-/// Classes of all blocks at (λ, u).
-void classify(const Problem& p, double alpha, Workspace::Memory& m) {
-  RangeMemory& f = m.range;
-  for (int i = 0; i < p.block_count(); ++i) {
-    const Block& block = p.blocks[i];
-    RangeBlock& b = f.blocks[i];
-    const double* lambda = f.lambda.data() + block.row;
-    const double* u = f.u.data() + block.row;
-    if (block.kind == RowKind::kCone) {
-      const double weight = alpha / m.rho[i] + p.compliance[block.row + 1];
-      b.now = classify_cone(p.friction[block.row + 1], m.rho[i], weight, lambda, u, b.g);
-    } else {
-      b.now = classify_row(p, block, m.rho[i], lambda[0], u[0], b.g);
-    }
-  }
-}
-
 /// L y + q.
 void update_motion(RangeMemory& f) { add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data()); }
 
-/// (3), (4) and what u that leaves, at the motion.
+/// (3) of one block, and (4) in place of it. @param x In: (3), out: λ.
+void apply_class(const ProximalBlock& b, double mu, double turn, double* x) {
+  if (b.now == ProximalClass::kOpen) std::fill_n(x, 3, 0.0);
+  if (b.now != ProximalClass::kSlip) return;
+  const double along = b.e[0] * x[1] + b.e[1] * x[2];
+  for (int i = 0; i < 2; ++i) x[1 + i] = mu * b.e[i] * x[0] + turn * (x[1 + i] - along * b.e[i]);
+}
+
+/// Share of x_⊥ that is left in (4). @param weight A + C of the tangents.
+double turn_of(const ProximalBlock& b, double weight) { return weight / (weight + b.kappa); }
+
+/// λ of (3) and (4) at the motion.
 void update_impulses(const Problem& p, double alpha, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    const RangeBlock& b = f.blocks[i];
+    const ProximalBlock& b = m.proximal.blocks[i];
     const double pull = alpha / m.rho[i];
-    double x[kMaxBlockSize];
+    double* lambda = m.proximal.lambda.data() + block.row;
     for (int r = 0; r < block.size; ++r) {
       const int row = block.row + r;
-      x[r] = (pull * f.centre[row] - f.column[row]) / (pull + p.compliance[row]);
+      lambda[r] = (pull * m.proximal.centre[row] - f.column[row]) / (pull + p.compliance[row]);
     }
-    double* lambda = f.lambda.data() + block.row;
-    for (int r = 0; r < block.size; ++r) {
-      if (block.kind == RowKind::kCone)
-        lambda[r] = b.g[3 * r] * x[0] + b.g[3 * r + 1] * x[1] + b.g[3 * r + 2] * x[2];
-      else
-        lambda[r] = b.now == RangeClass::kStick ? x[r] : b.g[0];
-      f.u[block.row + r] = (lambda[r] - x[r]) * (pull + p.compliance[block.row + r]);
-    }
+    if (block.kind == RowKind::kCone)
+      apply_class(b, p.friction[block.row + 1], turn_of(b, pull + p.compliance[block.row + 1]), lambda);
+    else if (b.now == ProximalClass::kOpen)
+      lambda[0] = b.held;
   }
 }
 
@@ -220,20 +158,22 @@ void scale_rows(const Problem& p, double alpha, Workspace::Memory& m) {
   f.active = 0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    const RangeBlock& b = f.blocks[i];
+    const ProximalBlock& b = m.proximal.blocks[i];
+    if (b.now == ProximalClass::kOpen) continue;
     const double* first = f.factor.data() + static_cast<std::size_t>(block.row) * f.stride;
-    double inverse[kMaxBlockSize];
-    for (int r = 0; r < block.size; ++r) inverse[r] = 1.0 / (alpha / m.rho[i] + p.compliance[block.row + r]);
-    if (block.kind == RowKind::kCone ? b.now == RangeClass::kOpen : b.now != RangeClass::kStick) continue;
+    const double pull = alpha / m.rho[i], mu = p.friction[block.row + (block.size > 1 ? 1 : 0)];
     for (int r = 0; r < block.size; ++r) {
       double* out = f.scaled.data() + static_cast<std::size_t>(f.active) * f.stride;
       f.rows[f.active++] = block.row + r;
-      if (block.kind != RowKind::kCone || b.now == RangeClass::kStick) {
-        for (int k = 0; k < f.stride; ++k) out[k] = inverse[r] * first[r * f.stride + k];
+      const double inverse = 1.0 / (pull + p.compliance[block.row + r]);
+      if (b.now == ProximalClass::kStick || r == 0) {
+        for (int k = 0; k < f.stride; ++k) out[k] = inverse * first[r * f.stride + k];
         continue;
       }
-      const double a0 = b.g[3 * r] * inverse[0], a1 = b.g[3 * r + 1] * inverse[1],
-                   a2 = b.g[3 * r + 2] * inverse[2];
+      const double turn = turn_of(b, pull + p.compliance[block.row + r]) * inverse, e = b.e[r - 1];
+      const double a0 = mu * e / (pull + p.compliance[block.row]);
+      const double a1 = turn * ((r == 1 ? 1.0 : 0.0) - e * b.e[0]);
+      const double a2 = turn * ((r == 2 ? 1.0 : 0.0) - e * b.e[1]);
       for (int k = 0; k < f.stride; ++k)
         out[k] = a0 * first[k] + a1 * first[f.stride + k] + a2 * first[2 * f.stride + k];
     }
@@ -314,111 +254,61 @@ void solve_factored(const RangeMemory& f, double* x) {
   }
 }
 
-/// Natural map of the proximal problem.
-double proximal_residual(const Problem& p, const Workspace::Memory& m) {
-  const RangeMemory& f = m.range;
-  double sum = 0.0;
-  for (int i = 0; i < p.block_count(); ++i)
-    sum += block_natural_map(p, i, f.lambda, f.u, m.rho[i]) / (m.rho[i] * m.rho[i]);
-  return std::sqrt(sum);
-}
-
 /// residual ← y − Lᵀ λ: all of it at once, row after row.
-void find_residual(const Problem& p, RangeMemory& f) {
+void find_residual(std::span<const double> lambda, RangeMemory& f) {
+  const int n = static_cast<int>(lambda.size());
   for (int k = 0; k < f.stride; k += 4) {
     V4 even = load4(f.y.data() + k), odd = broadcast(0.0);
     const double* row = f.factor.data() + k;
     int i = 0;
-    for (; i + 2 <= p.rows(); i += 2, row += 2 * f.stride) {
-      even -= broadcast(f.lambda[i]) * load4(row);
-      odd -= broadcast(f.lambda[i + 1]) * load4(row + f.stride);
+    for (; i + 2 <= n; i += 2, row += 2 * f.stride) {
+      even -= broadcast(lambda[i]) * load4(row);
+      odd -= broadcast(lambda[i + 1]) * load4(row + f.stride);
     }
-    if (i < p.rows()) even -= broadcast(f.lambda[i]) * load4(row);
+    if (i < n) even -= broadcast(lambda[i]) * load4(row);
     store4(f.residual.data() + k, even + odd);
   }
 }
 
-/// y and λ that solve (5) with the classes as they are and F' factored, from the motion at y.
-void take_step(const Problem& p, double alpha, Workspace::Memory& m) {
-  RangeMemory& f = m.range;
-  update_impulses(p, alpha, m);
-  find_residual(p, f);
-  solve_factored(f, f.residual.data());
-  for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
-  update_motion(f);
-  update_impulses(p, alpha, m);
-}
-
-/// Solves the proximal problem about the centre, down to `goal`. @return Linear solves taken.
-int solve_proximal(const Problem& p, double alpha, double goal, int most, Workspace::Memory& m) {
-  RangeMemory& f = m.range;
-  for (int k = 1; k <= most; ++k) {
-    classify(p, alpha, m);
-    scale_rows(p, alpha, m);
-    assemble(f);
-    factor(f);
-    take_step(p, alpha, m);
-    if (k == most || proximal_residual(p, m) <= goal) return k;
-  }
-  return most;
-}
-
-/// λ projected onto cones and bounds.
-void project(const Problem& p, std::span<double> lambda) {
-  for (const Block& block : p.blocks) {
-    double* x = lambda.data() + block.row;
-    if (block.kind == RowKind::kCone) project_cone(x, block.size, p.friction[block.row + 1]);
-    if (block.kind == RowKind::kComplementarity) x[0] = std::max(0.0, x[0]);
-    if (block.kind == RowKind::kBox) x[0] = std::clamp(x[0], p.lower[block.row], p.upper[block.row]);
-  }
-}
-
-/// Lets the centre follow λ, as long as the classes stand that: F' stays as it is, and each time the residual
-/// falls by about α. @param slow Out: whether it still fell, but by little: α is too large for this W.
-/// @return The residual.
-double recentre(const Problem& p, double alpha, Workspace::Memory& m, bool* slow) {
-  RangeMemory& f = m.range;
-  *slow = false;
-  project(p, f.lambda);
-  double residual = check(p, f.lambda, m);
-  while (residual > m.target) {
-    f.centre.assign(f.lambda.begin(), f.lambda.end());
-    take_step(p, alpha, m);
-    project(p, f.lambda);
-    const double next = check(p, f.lambda, m);
-    if (!(next < kRecentreGain * residual)) {
-      *slow = next < kStillMoving * residual;
-      f.lambda.assign(m.best.begin(), m.best.end());
-      return check(p, f.lambda, m);
-    }
-    residual = next;
-  }
-  return residual;
-}
-
 /// y = Lᵀ λ, and the motion.
-void start_from_impulses(const Problem& p, RangeMemory& f) {
+void start_from_impulses(std::span<const double> lambda, RangeMemory& f) {
   std::fill(f.y.begin(), f.y.end(), 0.0);
-  find_residual(p, f);
+  find_residual(lambda, f);
   for (int k = 0; k < f.rank; ++k) f.y[k] = -f.residual[k];
   update_motion(f);
 }
 
+class Motions final : public ProximalSpace {
+ public:
+  Motions(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
+
+  double first_alpha() const override { return 1e-3; }  // rounding over α is the least residual
+
+  void factor(double alpha) override {
+    scale_rows(p_, alpha, m_);
+    assemble(m_.range);
+    solver::factor(m_.range);
+  }
+
+  void solve(double alpha) override {
+    RangeMemory& f = m_.range;
+    update_impulses(p_, alpha, m_);  // linear: where y comes from does not matter
+    find_residual(m_.proximal.lambda, f);
+    solve_factored(f, f.residual.data());
+    for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
+    update_motion(f);
+    update_impulses(p_, alpha, m_);
+  }
+
+ private:
+  const Problem& p_;
+  Workspace::Memory& m_;
+};
+
 }  // namespace
 
-bool suits_range(const Problem& p, int limit) {
-  if (p.block_count() < 2 || !p.links.empty()) return false;  // one local solve is exact
-  const int motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : p.rows();
-  if (p.storage == OperatorKind::kBlockSparse || motions > limit) return false;
-  return std::all_of(p.blocks.begin(), p.blocks.end(), [&](const Block& b) {
-    if (b.kind != RowKind::kCone) return true;
-    return b.size == 3 && p.friction[b.row + 1] == p.friction[b.row + 2] &&
-           p.compliance[b.row + 1] == p.compliance[b.row + 2];
-  });
-}
-
 void range_newton(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
-                  std::span<double> lambda, Report& report) {
+                  std::span<const double> lambda, Report& report) {
   RangeMemory& f = m.range;
   const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
   if (!factor_range(p, limit, m)) return;
@@ -429,32 +319,9 @@ void range_newton(const Problem& p, int max_solves, double acceptable, Workspace
   f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
   f.scaled.resize(static_cast<std::size_t>(p.rows()) * f.stride);
   f.rows.resize(p.rows());
-  f.blocks.resize(p.block_count());
-  f.lambda.assign(lambda.begin(), lambda.end());
-  double alpha = kAlpha;
-  double before = m.best_residual;
-  int failures = 0;
-  for (int left = max_solves; left > 0 && failures < kMostFailures;) {
-    f.centre.assign(f.lambda.begin(), f.lambda.end());
-    f.u.assign(m.u.begin(), m.u.end());
-    start_from_impulses(p, f);
-    const int solves = solve_proximal(p, alpha, kInnerGoal * before, std::min(kMostInner, left), m);
-    left -= solves;
-    report.newton_iterations += solves;
-    bool slow = false;
-    const double after = recentre(p, alpha, m, &slow);
-    if (after <= m.target) return;
-    if (after < kOuterGain * before) {
-      before = after;
-      if (slow) alpha *= kDecrease;
-      continue;
-    }
-    if (m.best_residual <= acceptable && !slow) return;
-    ++failures;
-    alpha *= after < kStall * before ? kDecrease : 10.0;
-    f.lambda.assign(m.best.begin(), m.best.end());
-    before = check(p, f.lambda, m);
-  }
+  start_from_impulses(lambda, f);
+  Motions motions(p, m);
+  proximal_newton(p, max_solves, acceptable, motions, m, lambda, report);
 }
 
 }  // namespace karakuri::solver

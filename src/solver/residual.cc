@@ -42,9 +42,25 @@ double cone_natural_map(const ConeScale& scale, int size, const double* lambda, 
   return sum;
 }
 
+/// The same for the usual contact, of three rows and one μ: a root less, and no divisions but where it slips.
+double contact_natural_map(double mu, const double* lambda, const double* u, double rho) {
+  const double v[3] = {rho * (u[0] + mu * std::sqrt(u[1] * u[1] + u[2] * u[2])), rho * u[1], rho * u[2]};
+  double x[3] = {lambda[0] - v[0], lambda[1] - v[1], lambda[2] - v[2]};
+  const double t = x[1] * x[1] + x[2] * x[2];
+  if (x[0] >= 0.0 && t <= square(mu * x[0])) return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+  const double all = lambda[0] * lambda[0] + lambda[1] * lambda[1] + lambda[2] * lambda[2];
+  if (x[0] <= 0.0 && mu * mu * t <= square(x[0])) return all;
+  project_cone(x, 3, mu);
+  return square(4.0 * kEpsilon) * all + square(lambda[0] - x[0]) + square(lambda[1] - x[1]) +
+         square(lambda[2] - x[2]);
+}
+
 /// |F|² of one block.
 double block_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
                          double rho) {
+  const double* mu = p.friction.data() + block.row;
+  if (block.kind == RowKind::kCone && block.size == 3 && mu[1] == mu[2] && mu[1] > 0)
+    return contact_natural_map(mu[1], lambda, u, rho);
   if (block.kind == RowKind::kCone) return cone_natural_map(cone_scale(p, block), block.size, lambda, u, rho);
   double low = -kInfinity;
   double high = kInfinity;

@@ -124,11 +124,12 @@ bool returns_last_iterate(Method method) {
   return method != Method::kDefault && method != Method::kBlock && method != Method::kNewton;
 }
 
-/// Where rows that hold can be eliminated, that is tried first.
+/// Where rows that hold can be eliminated, that is tried first, unless a rough solution is enough.
 void default_method(const Problem& p, const Settings& settings, Workspace::Memory& m,
                     std::span<double> lambda, Report& report) {
   if (m.best_residual <= m.target) return;
-  if (!suits_elimination(p)) return combined(p, settings, m, lambda, report);
+  constexpr double kRough = 1e-3;
+  if (settings.tolerance > kRough || !suits_elimination(p)) return combined(p, settings, m, lambda, report);
   m.start.assign(lambda.begin(), lambda.end());
   if (eliminate(p, settings, m, lambda, report) <= std::max(m.target, settings.acceptable)) {
     m.target = std::max(m.target, settings.acceptable);

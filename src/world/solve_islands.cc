@@ -245,18 +245,31 @@ void remember_mobility(const Task& t) {
   }
 }
 
+void state_velocities(const Task& t) {
+  Slot& s = t.slot;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    for (int k = 0; k < block.size; ++k, ++row)
+      s.problem.q[row] = s.u_free[row] + t.w.rows.bias[block.row + k];
+  }
+}
+
+/// Whether the island rests but for tiny motions, under a load that hardly changes: of a robot that moves
+/// elsewhere, contacts may rest too.
+bool is_settling(const Task& t, double square_of_motion, const solver::Settings& settings) {
+  constexpr double kHardly = 100;  // times the tolerance
+  Slot& s = t.slot;
+  if (square_of_motion > settings.absolute * settings.absolute || !is_soon_exact(s)) return false;
+  state_velocities(t);
+  return residual_of(s, s.lambda, s) <= kHardly * settings.absolute;
+}
+
 /// (2). Leaves J v+ in u_free.
 solver::Report step(const Task& t, double square_of_motion, solver::Settings settings, bool* refused) {
   Slot& s = t.slot;
   solver::Problem& p = s.problem;
-  int row = 0;
-  for (int b = 0; b < t.block_count(); ++b) {
-    const RowBlock& block = t.block(b);
-    for (int k = 0; k < block.size; ++k, ++row) p.q[row] = s.u_free[row] + t.w.rows.bias[block.row + k];
-  }
-  s.rho.resize(p.block_count());
-  solver::block_rho(p, s.rho);
-  remember_mobility(t);
+  state_velocities(t);
   prepare_large(t, square_of_motion, settings);
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
   solver::apply_operator(p, s.lambda, s.velocity, s.change);
@@ -330,7 +343,10 @@ void solve_island(const Task& t, Island& island) {
   gather(t);
   bounce(t, settings);
   const double motion = square_of_motion(t);
-  if (motion <= settings.absolute * settings.absolute && is_soon_exact(t.slot)) {
+  t.slot.rho.resize(t.slot.problem.block_count());
+  solver::block_rho(t.slot.problem, t.slot.rho);
+  remember_mobility(t);
+  if (is_settling(t, motion, settings)) {
     settings.absolute *= world_detail::kAcceptedAtRest;
     stop(t, settings);
   }

@@ -373,6 +373,10 @@ TEST(NativeErrors, NameFileLineAndColumn) {
        "s.scene.yaml:2:28: error: a slider gives one number, and gravity has three (write gravity.x, "},
       {"ui:\n  - slider: {name: g, key: gravity.q, min: 0, max: 1}",
        "s.scene.yaml:2:28: error: 'gravity.q': there is no 'q'"},
+      {"bodies:\n - {name: a, mass: 1, repeat: {count: 2, shrink: 99999999999999999999}}",
+       "s.scene.yaml:2:50: error: shrink of repeat is '99999999999999999999' (give a number up to "
+       "2147483647"},
+      {"ui:\n  - text:", "s.scene.yaml:2:5: error: an element of the page is one thing"},
       {"bodies:\n  - mass: 1", "s.scene.yaml:2:5: error: body has no 'name'"},
       {"bodies: {name: a}", "s.scene.yaml:1:9: error: bodies of scene is a map (give a list"},
       {"bodies: [1]", "s.scene.yaml:1:10: error: body is '1' (write a map"},

@@ -60,6 +60,11 @@ struct ResponseBuffers {
   std::vector<std::int32_t> group_at;  // by body: its group, -1: none; kept at -1 between calls
   std::vector<Packed4> y;
   std::vector<double> weights;
+  // Scratch of the product, see response_product.cc.
+  std::vector<std::int32_t> dof_at;  // by dof: its number among those that are moved; -1 between calls
+  std::vector<double> dof_weight;    // by that number: D^-1
+  std::vector<double> columns, scaled, product;
+  std::vector<std::uint64_t> moved;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
 };
 

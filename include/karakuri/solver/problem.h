@@ -73,7 +73,8 @@ struct Term {
   int offset = 0;
 };
 
-/// Plain data; clear() keeps the memory, so that a problem filled again each step soon allocates nothing.
+/// Plain data; clear() keeps the memory, so that a problem filled again each step soon allocates nothing. A
+/// dense W keeps its old values too: it is written anew as a whole.
 /// Fill order: clear, subsystems, then for each block add_* and its terms (or entries).
 struct Problem {
   std::vector<Block> blocks;

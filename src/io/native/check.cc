@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -146,10 +147,13 @@ class Checker {
       return wrong(node, key, thing, "a finite number");
     }
     if (whole && x != std::floor(x)) return wrong(node, key, thing, "a whole number");
-    const bool low = x < key.least || (key.open && x == key.least);
+    using Whole = std::numeric_limits<int>;  // what whole numbers are read into
+    const double least = whole ? std::max<double>(key.least, Whole::min()) : key.least;
+    const double most = whole ? std::min<double>(key.most, Whole::max()) : key.most;
+    const bool low = x < least || (key.open && x == least);
     if (low)
-      return wrong(node, key, thing, fmt::format("a number {} {:g}", key.open ? "above" : "from", key.least));
-    if (x > key.most) wrong(node, key, thing, fmt::format("a number up to {:.10g}", key.most));
+      return wrong(node, key, thing, fmt::format("a number {} {:.10g}", key.open ? "above" : "from", least));
+    if (x > most) wrong(node, key, thing, fmt::format("a number up to {:.10g}", most));
   }
 
   void check_numbers(const YamlNode& node, const Key& key, const std::string& thing, int size = 0) {

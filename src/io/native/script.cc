@@ -255,7 +255,7 @@ class ScriptReader {
   }
 
   void read_element(const YamlNode& node) {
-    if (node.keys.size() != 1) {
+    if (node.keys.size() != 1 || node.items[0].kind == YamlNode::Kind::kNull) {
       return c_.file.error(node, "an element of the page is one thing",
                            "give one of 'slider', 'button' and 'text'");
     }

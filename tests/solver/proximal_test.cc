@@ -1,4 +1,5 @@
-// Redundant contacts solved in the space of motions: against closed forms and against the other methods.
+// Redundant contacts solved by Newton's method on proximal problems: against closed forms and the other
+// methods.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,7 @@ Eigen::Matrix<double, 6, 1> after(const ContactScene& scene, const std::vector<d
   return v;
 }
 
-TEST(RangeNewton, ABoxOnManyPointsSlidesAsTheorySays) {
+TEST(ProximalNewton, ABoxOnManyPointsSlidesAsTheorySays) {
   for (const int side : {2, 4, 8}) {
     for (const bool dense : {false, true}) {
       if (dense && side > 4) continue;  // how few motions there are cannot be seen from a large dense W
@@ -55,7 +56,7 @@ TEST(RangeNewton, ABoxOnManyPointsSlidesAsTheorySays) {
   }
 }
 
-TEST(RangeNewton, ABoxAtRestIsCarriedByAllItsPoints) {
+TEST(ProximalNewton, ABoxAtRestIsCarriedByAllItsPoints) {
   const ContactScene scene = box_on_points(6, {0, 0, 0});
   std::vector<double> lambda(scene.problem.rows(), 0.0);
   Workspace ws;
@@ -77,7 +78,7 @@ TEST(RangeNewton, ABoxAtRestIsCarriedByAllItsPoints) {
   }
 }
 
-TEST(RangeNewton, TheNextStepTakesOneOrTwoLinearSolves) {
+TEST(ProximalNewton, TheNextStepTakesOneOrTwoLinearSolves) {
   ContactScene scene = box_on_points(8, {1, 0, 0});
   std::vector<double> lambda(scene.problem.rows(), 0.0);
   Workspace ws;
@@ -125,7 +126,7 @@ double residual(const Problem& p, const std::vector<double>& lambda) {
   return natural_map(p, lambda, u, rho);
 }
 
-TEST(RangeNewton, SolvesAllKindsOfRows) {
+TEST(ProximalNewton, SolvesAllKindsOfRows) {
   int without_sweeps = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Problem p = train(seed);
@@ -142,7 +143,7 @@ TEST(RangeNewton, SolvesAllKindsOfRows) {
   EXPECT_GE(without_sweeps, 10);  // from no impulses at all; 11 when this was written
 }
 
-TEST(RangeNewton, AgreesWithTheOtherMethodsWhereTheMotionIsUnique) {
+TEST(ProximalNewton, AgreesWithTheOtherMethodsWhereTheMotionIsUnique) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Problem p = train(seed, 1e-4, 0);  // slow enough for all contacts to stick
     std::vector<double> a(p.rows(), 0.0), b(p.rows(), 0.0);
@@ -160,7 +161,50 @@ TEST(RangeNewton, AgreesWithTheOtherMethodsWhereTheMotionIsUnique) {
   }
 }
 
-TEST(RangeNewton, ContradictionsBelowWhatIsAcceptableCostNoSweeps) {
+/// A box on three points whose turning about z is limited, driven and sprung, and which a ball joint may
+/// hold.
+Problem held_box(std::uint64_t seed) {
+  Random random(seed);
+  ContactScene scene({test::box_body(2, {1, 1, 0.2}, {0, 0, 0.1})});
+  for (int k = 0; k < 6; ++k) scene.bodies[0].velocity[k] = random.uniform(-1, 1) * (k == 2 ? 0.1 : 1);
+  for (const double x : {-0.5, 0.0, 0.5}) scene.contact(0, -1, {x, x * x, 0}, {0, 0, 1}, kMu);
+  if (seed % 2) scene.ball_joint(0, -1, {random.uniform(-0.5, 0.5), 0.2, 0.1});
+  scene.set_free_velocity({0, 0, -kGravity}, kStep);
+  for (int k = 0; k < 3; ++k) {
+    k == 0 ? scene.problem.add_complementarity()
+           : (k == 1 ? scene.problem.add_box(-0.01, 0.01) : scene.problem.add_linear(0.5, -0.2));
+    const Term term = scene.problem.add_term(0);
+    scene.problem.jacobian_of(term, 1)[5] = 1.0;
+    scene.problem.response_of(term, 1)[5] = 1 / scene.bodies[0].inertia[2];
+    scene.problem.q.back() += scene.bodies[0].velocity[5];
+  }
+  return scene.problem;
+}
+
+// Dense problems of few rows are solved in the space of impulses, others in that of motions. With three
+// points what each carries follows from the motion, so that there is but one; of more points, which press is
+// a choice that decides how friction brakes a turn.
+TEST(ProximalNewton, BothSpacesFindTheSameMotion) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Problem p = held_box(seed);
+    std::vector<double> motions(p.rows(), 0.0), impulses(p.rows(), 0.0);
+    Workspace ws;
+    Settings s = for_a_step();
+    s.max_newton = 100;
+    const Result<Report> a = solve(p, s, ws, motions), b = solve(test::as_dense(p), s, ws, impulses);
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(b->status, Status::kConverged) << seed;
+    compared += a->sweeps + b->sweeps == 0 ? 1 : 0;
+    std::vector<double> u(p.rows()), v(p.rows()), velocity(p.velocities());
+    row_velocities(p, motions, velocity, u);
+    row_velocities(p, impulses, velocity, v);
+    for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(u[i], v[i], 1e-8) << seed << " row " << i;
+  }
+  EXPECT_GE(compared, 50);  // by the methods in question, not by sweeps
+}
+
+TEST(ProximalNewton, ContradictionsBelowWhatIsAcceptableCostNoSweeps) {
   ContactScene scene = box_on_points(5, {0, 0, 0});
   scene.problem.q[scene.problem.blocks[12].row] -= 1e-7;  // the middle cannot rise alone
   std::vector<double> lambda(scene.problem.rows(), 0.0);
@@ -174,7 +218,7 @@ TEST(RangeNewton, ContradictionsBelowWhatIsAcceptableCostNoSweeps) {
   EXPECT_EQ(report->status, Status::kConverged);
 }
 
-TEST(RangeNewton, NothingIsAllocatedAfterWarmUp) {
+TEST(ProximalNewton, NothingIsAllocatedAfterWarmUp) {
   if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
   const Problem free = train(3);
   for (const Problem& p : {free, test::as_dense(free)}) {

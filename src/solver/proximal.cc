@@ -1,0 +1,181 @@
+#include "solver/proximal.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace karakuri::solver {
+
+namespace {
+
+constexpr int kMostInner = 5;        // linear solves for one proximal problem
+constexpr double kInnerGoal = 1e-3;  // of the residual at its start
+constexpr double kRightAway = 1e-2;  // a residual that falls to this shows that the classes are right
+constexpr double kOuterGain = 0.5;   // more of the residual left is a failure
+constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
+constexpr int kMostFailures = 3;
+constexpr double kDecrease = 0.03;  // of α
+constexpr double kRecentreGain = 0.1;
+constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
+
+void classify_cone(double mu, double rho, const double* lambda, const double* u, ProximalBlock& b) {
+  const double x_n = lambda[0] - rho * u[0];
+  b.now = ProximalClass::kOpen;
+  if (!(x_n > 0.0)) return;
+  const double x[2] = {lambda[1] - rho * u[1], lambda[2] - rho * u[2]};
+  const double length = std::sqrt(x[0] * x[0] + x[1] * x[1]);
+  b.now = ProximalClass::kStick;
+  if (mu > 0.0 && length <= mu * x_n) return;
+  b.now = ProximalClass::kSlip;
+  const double limit = mu * std::max(lambda[0], 1e-12 * x_n);
+  b.kappa = limit > 0.0 ? std::max(0.0, length - limit) / (rho * limit) : kInfinity;
+  b.e[0] = mu > 0.0 ? x[0] / length : 0.0;
+  b.e[1] = mu > 0.0 ? x[1] / length : 0.0;
+}
+
+void classify_row(const Problem& p, const Block& block, double rho, double lambda, double u,
+                  ProximalBlock& b) {
+  b.now = ProximalClass::kStick;
+  if (block.kind == RowKind::kEquality || block.kind == RowKind::kLinear) return;
+  const double x = lambda - rho * u;
+  const double low = block.kind == RowKind::kComplementarity ? 0.0 : p.lower[block.row];
+  const double high = block.kind == RowKind::kComplementarity ? kInfinity : p.upper[block.row];
+  if (x > low && x < high) return;
+  b.now = ProximalClass::kOpen;
+  b.held = x <= low ? low : high;
+}
+
+/// Classes of all blocks at (λ, u).
+void classify(const Problem& p, Workspace::Memory& m) {
+  ProximalMemory& f = m.proximal;
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    const double *lambda = f.lambda.data() + block.row, *u = f.u.data() + block.row;
+    if (block.kind == RowKind::kCone)
+      classify_cone(p.friction[block.row + 1], m.rho[i], lambda, u, f.blocks[i]);
+    else
+      classify_row(p, block, m.rho[i], lambda[0], u[0], f.blocks[i]);
+  }
+}
+
+/// λ projected onto cones and bounds.
+void project(const Problem& p, std::span<double> lambda) {
+  for (const Block& block : p.blocks) {
+    double* x = lambda.data() + block.row;
+    if (block.kind == RowKind::kCone) project_cone(x, block.size, p.friction[block.row + 1]);
+    if (block.kind == RowKind::kComplementarity) x[0] = std::max(0.0, x[0]);
+    if (block.kind == RowKind::kBox) x[0] = std::clamp(x[0], p.lower[block.row], p.upper[block.row]);
+  }
+}
+
+/// u ← velocities of (1) at λ, be it admissible or not. @return Its natural map.
+double proximal_residual(const Problem& p, double alpha, Workspace::Memory& m) {
+  ProximalMemory& f = m.proximal;
+  row_velocities(p, f.lambda, m.velocity, f.u);
+  double sum = 0.0;
+  for (int i = 0; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    const double pull = alpha / m.rho[i];
+    for (int r = block.row; r < block.row + block.size; ++r) f.u[r] += pull * (f.lambda[r] - f.centre[r]);
+    sum += block_natural_map(p, i, f.lambda, f.u, m.rho[i]) / (m.rho[i] * m.rho[i]);
+  }
+  return std::sqrt(sum);
+}
+
+/// λ ← what solves (2) to (4) about the centre; admissible ← the same within cones and bounds.
+/// @return Residual of the latter.
+double solve_classes(const Problem& p, double alpha, ProximalSpace& space, Workspace::Memory& m) {
+  ProximalMemory& f = m.proximal;
+  space.solve(alpha);
+  f.admissible.assign(f.lambda.begin(), f.lambda.end());
+  project(p, f.admissible);
+  return check(p, f.admissible, m);
+}
+
+/// Solves the proximal problem about λ. @param residual In: of λ; out: what is left of it, admissible.
+/// @return Linear solves taken.
+int solve_proximal(const Problem& p, double alpha, int most, ProximalSpace& space, Workspace::Memory& m,
+                   double& residual) {
+  ProximalMemory& f = m.proximal;
+  const double before = residual;
+  f.centre.assign(f.lambda.begin(), f.lambda.end());
+  f.u.assign(m.u.begin(), m.u.end());
+  for (int k = 1;; ++k) {
+    classify(p, m);
+    space.factor(alpha);
+    residual = solve_classes(p, alpha, space, m);
+    if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
+    if (proximal_residual(p, alpha, m) <= kInnerGoal * before) return k;
+  }
+}
+
+/// Lets the centre follow λ, as long as the classes stand that.
+/// @param slow Out: whether the residual still fell, but by little: α is too large for this W.
+/// @return The residual.
+double recentre(const Problem& p, double alpha, double residual, ProximalSpace& space, Workspace::Memory& m,
+                bool* slow) {
+  ProximalMemory& f = m.proximal;
+  *slow = false;
+  while (residual > m.target) {
+    f.centre.assign(f.admissible.begin(), f.admissible.end());
+    const double next = solve_classes(p, alpha, space, m);
+    if (!(next < kRecentreGain * residual)) {
+      *slow = next < kStillMoving * residual;
+      f.lambda.assign(m.best.begin(), m.best.end());
+      return check(p, f.lambda, m);
+    }
+    residual = next;
+  }
+  std::swap(f.lambda, f.admissible);
+  return residual;
+}
+
+}  // namespace
+
+void proximal_newton(const Problem& p, int max_solves, double acceptable, ProximalSpace& space,
+                     Workspace::Memory& m, std::span<const double> lambda, Report& report) {
+  ProximalMemory& f = m.proximal;
+  f.blocks.resize(p.block_count());
+  f.lambda.assign(lambda.begin(), lambda.end());
+  double alpha = space.first_alpha();
+  double before = m.best_residual;
+  int failures = 0;
+  for (int left = max_solves; left > 0 && failures < kMostFailures;) {
+    double after = before;
+    const int solves = solve_proximal(p, alpha, std::min(kMostInner, left), space, m, after);
+    left -= solves;
+    report.newton_iterations += solves;
+    bool slow = false;
+    after = recentre(p, alpha, after, space, m, &slow);
+    if (after <= m.target) return;
+    if (after < kOuterGain * before) {
+      before = after;
+      if (slow) alpha *= kDecrease;
+      continue;
+    }
+    if (m.best_residual <= acceptable && !slow) return;
+    ++failures;
+    alpha *= after < kStall * before ? kDecrease : 10.0;
+    f.lambda.assign(m.best.begin(), m.best.end());
+    before = check(p, f.lambda, m);
+  }
+}
+
+bool suits_proximal(const Problem& p, int limit) {
+  if (p.block_count() < 2 || !p.links.empty()) return false;  // one local solve is exact
+  const int motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : p.rows();
+  if (p.storage == OperatorKind::kBlockSparse || motions > limit) return false;
+  return std::all_of(p.blocks.begin(), p.blocks.end(), [&](const Block& b) {
+    if (b.kind != RowKind::kCone) return true;
+    return b.size == 3 && p.friction[b.row + 1] == p.friction[b.row + 2] &&
+           p.compliance[b.row + 1] == p.compliance[b.row + 2];
+  });
+}
+
+void proximal(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
+              std::span<const double> lambda, Report& report) {
+  constexpr int kFewRows = 40;  // measured, of robots: beyond, motions are so much fewer than rows
+  const bool few = p.storage == OperatorKind::kDense && p.rows() <= kFewRows;
+  (few ? impulse_newton : range_newton)(p, max_solves, acceptable, m, lambda, report);
+}
+
+}  // namespace karakuri::solver
