@@ -1,7 +1,7 @@
 // <replicate>: what it holds, several times, each copy moved on from the one before by (offset, euler). Names
 // in it get a number, and so do copies of what refers to them elsewhere. Pure rewriting: copies are <frame>s.
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace karakuri::io {
 namespace {
 
 constexpr int kMostCopies = 100'000;
-constexpr std::size_t kMostReplicates = 1000;
+constexpr int kMostDepth = 100;                 // as elements may be nested
 constexpr std::size_t kMostElements = 200'000;  // as a file may have
 
 /// Attributes that name a thing of a body.
@@ -22,8 +22,8 @@ constexpr std::string_view kReferences[] = {"joint", "jointinparent", "site",   
                                             "geom",  "tendon1",       "tendon2", "refname"};
 constexpr std::string_view kSections[] = {"contact", "equality", "tendon", "actuator", "sensor"};
 
+/// How often, and what is put after names.
 struct Copies {
-  std::set<std::string, std::less<>> names;  // in it
   std::string separator;
   int count = 0;
 
@@ -41,11 +41,6 @@ std::size_t size_of(const XmlElement& e) {
 void rename(XmlElement& e, const std::string& suffix) {
   if (e.has("name")) e.set("name", e.get("name") + suffix);
   for (XmlElement& child : e.children) rename(child, suffix);
-}
-
-void collect_names(const XmlElement& e, Copies& to) {
-  if (e.has("name")) to.names.insert(e.get("name"));
-  for (const XmlElement& child : e.children) collect_names(child, to);
 }
 
 class Replicator {
@@ -70,45 +65,24 @@ class Replicator {
 
   /// What refers to things that there are several of now.
   bool follow(XmlElement& section) {
-    for (const Copies& copies : all_) {
-      std::vector<XmlElement> followed;
-      Copies own{.separator = copies.separator, .count = copies.count};
-      for (XmlElement& e : section.children) {
-        if (!refers(e, copies)) {
-          followed.push_back(std::move(e));
-          continue;
-        }
-        if (e.has("name")) own.names.insert(e.get("name"));
-        for (int i = 0; i < copies.count; ++i) {
-          XmlElement copy = e;
-          point_to(copy, copies, copies.suffix(i));
-          if (copy.has("name")) copy.set("name", copy.get("name") + copies.suffix(i));
-          followed.push_back(std::move(copy));
-          if (!within_budget(e, 1)) return false;
-        }
-      }
-      section.children = std::move(followed);
-      if (!own.names.empty()) later_.push_back(std::move(own));
-    }
-    all_.insert(all_.end(), later_.begin(), later_.end());  // sensors of actuators, actuators of tendons
-    later_.clear();
+    std::vector<XmlElement> followed;
+    for (XmlElement& e : section.children)
+      if (!follow(std::move(e), 0, followed)) return false;
+    section.children = std::move(followed);
     return true;
   }
 
  private:
   bool add_copies(const XmlElement& e, std::vector<XmlElement>& to) {
     const int count = c_.xml.integer(e, "count", -1);
-    if (all_.size() >= kMostReplicates) {  // each is looked for in what refers to things
-      c_.xml.error(e, fmt::format("there are more than {} <replicate>s", kMostReplicates), "use fewer");
-      return false;
-    }
     if (count < 0 || count > kMostCopies) {
       c_.xml.error(e, fmt::format("the count of a <replicate> is {}", e.get("count")),
                    fmt::format("give a number from 0 to {}", kMostCopies));
       return false;
     }
-    Copies copies{.separator = e.get("sep"), .count = count};
-    for (const XmlElement& child : e.children) collect_names(child, copies);
+    const Copies copies{.separator = e.get("sep"), .count = count};
+    for (const XmlElement& child : e.children) note_names(child, all_.size());
+    all_.push_back(copies);
     XmlElement step{.name = e.name, .file = e.file, .line = e.line};
     if (e.has("offset")) step.set("pos", e.get("offset"));
     if (e.has("euler")) step.set("euler", e.get("euler"));
@@ -124,7 +98,6 @@ class Replicator {
       for (XmlElement& child : frame.children) rename(child, copies.suffix(i));
       to.push_back(std::move(frame));
     }
-    all_.push_back(std::move(copies));
     return true;
   }
 
@@ -136,21 +109,62 @@ class Replicator {
     return false;
   }
 
-  static bool refers(const XmlElement& e, const Copies& copies) {
-    for (const std::string_view reference : kReferences)
-      if (e.has(reference) && copies.names.contains(e.get(reference))) return true;
-    return std::ranges::any_of(e.children, [&](const XmlElement& child) { return refers(child, copies); });
+  /// A name in several <replicate>s is given twice, which is told later.
+  void note_names(const XmlElement& e, std::size_t copies) {
+    if (e.has("name")) names_.try_emplace(e.get("name"), copies);
+    for (const XmlElement& child : e.children) note_names(child, copies);
   }
 
-  static void point_to(XmlElement& e, const Copies& copies, const std::string& suffix) {
-    for (const std::string_view reference : kReferences)
-      if (e.has(reference) && copies.names.contains(e.get(reference)))
-        e.set(reference, e.get(reference) + suffix);
+  /// By which of them; the innermost comes first, and the names that it makes are those of the next. -1:
+  /// none.
+  int refers(const XmlElement& e) const {
+    int first = -1;
+    const auto take = [&](int found) {
+      if (found >= 0 && (first < 0 || found < first)) first = found;
+    };
+    for (const XmlAttribute& a : e.attributes) {
+      if (std::ranges::find(kReferences, a.name) == std::end(kReferences)) continue;
+      const auto known = names_.find(a.value);
+      if (known != names_.end()) take(static_cast<int>(known->second));
+    }
+    for (const XmlElement& child : e.children) take(refers(child));
+    return first;
+  }
+
+  bool follow(XmlElement e, int depth, std::vector<XmlElement>& to) {
+    if (depth > kMostDepth) {
+      c_.xml.error(e, "it refers to copies of copies of copies without end", "give other names");
+      return false;
+    }
+    const int by = refers(e);
+    if (by < 0) {
+      to.push_back(std::move(e));
+      return true;
+    }
+    const auto index = static_cast<std::size_t>(by);
+    if (e.has("name")) names_.try_emplace(e.get("name"), index);
+    for (int i = 0; i < all_[index].count; ++i) {
+      XmlElement copy = e;
+      const std::string suffix = all_[index].suffix(i);
+      point_to(copy, index, suffix);
+      if (copy.has("name")) copy.set("name", copy.get("name") + suffix);
+      if (!within_budget(e, size_of(e)) || !follow(std::move(copy), depth + 1, to)) return false;
+    }
+    return true;
+  }
+
+  void point_to(XmlElement& e, std::size_t copies, const std::string& suffix) const {
+    for (XmlAttribute& a : e.attributes) {
+      if (std::ranges::find(kReferences, a.name) == std::end(kReferences)) continue;
+      const auto known = names_.find(a.value);
+      if (known != names_.end() && known->second == copies) a.value += suffix;
+    }
     for (XmlElement& child : e.children) point_to(child, copies, suffix);
   }
 
   MjcfContext& c_;
-  std::vector<Copies> all_, later_;  // the innermost first
+  std::vector<Copies> all_;                             // the innermost first
+  std::unordered_map<std::string, std::size_t> names_;  // of things that there are several of
   std::size_t elements_ = 0;
 };
 
