@@ -17,8 +17,9 @@ namespace {
 struct General {
   bool affine_bias = false, fixed_gain = true;
   std::size_t dynamics = 0;  // of kDynamics
-  double time_constant = 1, damping_ratio = 0;
-  bool affine_gain = false;  // of the rate alone
+  double time_constant = 1;
+  double servo_damping = 0, damping_ratio = 0;  // of position and intvelocity
+  bool affine_gain = false;                     // of the rate alone
   double gain = 1, rate_gain = 0, bias[3] = {0, 0, 0};
   XmlElement common;  // attributes that all kinds have
 };
@@ -26,15 +27,17 @@ struct General {
 const std::vector<std::string> kDynamics = {"none",   "integrator", "filter", "filterexact",
                                             "muscle", "user",       "dcmotor"};
 
-/// Of a servo: a damping, or its ratio to the critical one; what defaults say stays.
+/// Of a servo: a damping, or its ratio to the critical one; what defaults say of servos stays.
 void set_servo(const XmlFile& xml, const XmlElement& e, General& to) {
   to.gain = xml.number(e, "kp", to.gain);
   to.bias[0] = 0, to.bias[1] = -to.gain;
   to.fixed_gain = to.affine_bias = true;
   if (e.has("kv") && e.has("dampratio")) xml.error(e, "kv and dampratio are both given", "leave one out");
-  if (e.has("kv")) to.bias[2] = -xml.number(e, "kv", 0), to.damping_ratio = 0;
-  if (e.has("dampratio")) to.bias[2] = 0, to.damping_ratio = xml.number(e, "dampratio", 0);
-  if (to.bias[2] > 0 || to.damping_ratio < 0) xml.error(e, "kv or dampratio is below zero", "give 0 or more");
+  if (e.has("kv")) to.servo_damping = xml.number(e, "kv", 0), to.damping_ratio = 0;
+  if (e.has("dampratio")) to.servo_damping = 0, to.damping_ratio = xml.number(e, "dampratio", 0);
+  to.bias[2] = -to.servo_damping;
+  if (to.servo_damping < 0 || to.damping_ratio < 0)
+    xml.error(e, "kv or dampratio is below zero", "give 0 or more");
 }
 
 void set_cylinder(const XmlFile& xml, const XmlElement& e, General& to) {
@@ -167,7 +170,7 @@ void set_dynamics(MjcfContext& c, const XmlElement& e, const General& general, A
   actuator.activation = read_range(c, e, "actlimited", "actrange");
   if (general.dynamics < 4) actuator.dynamics = static_cast<ActuatorDynamics>(general.dynamics);
   if (actuator.dynamics == ActuatorDynamics::kNone) actuator.time_constant = 1, actuator.activation = {};
-  if (general.damping_ratio > 0) {
+  if (general.damping_ratio > 0 && (e.name == "position" || e.name == "intvelocity")) {
     const double inertia = reflected_inertia(c, actuator.transmissions);
     actuator.damping = 2 * general.damping_ratio * std::sqrt(std::max(0.0, general.gain * inertia));
   }
