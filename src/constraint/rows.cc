@@ -22,10 +22,12 @@ void Rows::reserve(const Model& model) {
 int Rows::add(solver::RowKind kind, RowSource source, int index, int count) {
   const int row = size();
   blocks.push_back({kind, source, index, row, count});
-  const std::size_t end = static_cast<std::size_t>(row) + count;
-  impulses.resize(end);
-  for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
-    values->resize(end, 0.0);
+  // one by one: a few inlined appends are cheaper than a call that appends many
+  for (int k = 0; k < count; ++k) {
+    impulses.emplace_back();
+    for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
+      values->push_back(0.0);
+  }
   return row;
 }
 

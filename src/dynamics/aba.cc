@@ -19,31 +19,67 @@ using namespace kernel;
 
 inline V3 v3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
 
-/// Eliminates the joint of body i and hands inertia and bias to the parent.
-inline void hand_down(const Model& model, const double* tau, int i, Workspace& ws) {
-  const Body& body = model.bodies[i];
-  Articulated A = load(ws.articulated[i]);
-  V3 n = load(ws.wrench[i].n), f = load(ws.wrench[i].f);
+struct Wrench3 {
+  V3 n, f;
+};
+
+/// Eliminates the dofs of a joint of any kind and adds to (n, f) what is carried on.
+inline void eliminate_joint(const Model& model, const double* tau, const Body& body, Workspace& ws,
+                            Articulated& A, Wrench3& F) {
   for (int k = body.dofs - 1; k >= 0; --k) {
     const int v = body.first_v + k;
     const DofKind kind = model.dofs[v].kind;
     const V3 axis = load(ws.axis[v]);
     const SpatialForce U = eliminate(A, kind, axis, body.pitch, ws.diagonal[v], ws.pivot[v]);
-    const double u = tau[v] - project(kind, axis, body.pitch, n, f);
+    const double u = tau[v] - project(kind, axis, body.pitch, F.n, F.f);
     ws.pivot[v].u = u;
     const double s = u * ws.pivot[v].inverse_d;
-    n += U.n * s;
-    f += U.f * s;
+    F.n = plus_scaled(F.n, U.n, s);
+    F.f = plus_scaled(F.f, U.f, s);
+  }
+}
+
+/// Adds A times the bias accelerations of the body.  (6)
+inline void add_bias(const Articulated& A, const Workspace::Velocity& velocity, Wrench3& F) {
+  const V3 bw = load(velocity.bias_w), bv = load(velocity.bias_v);
+  F.n += A.I * bw + transpose_times(A.G, bv);
+  F.f += A.G * bw + A.M * bv;
+}
+
+/// Eliminates the joint of body i and hands inertia and bias to the parent.
+inline void hand_down(const Model& model, const double* tau, int i, Workspace& ws) {
+  const Body& body = model.bodies[i];
+  Articulated A = load(ws.articulated[i]);
+  Wrench3 F = {load(ws.wrench[i].n), load(ws.wrench[i].f)};
+  if (body.kind == JointKind::kRevolute) {
+    // Without loop or choice. (6) with A before its dof is eliminated, A - U U^T / d after: so neither waits.
+    const int v = body.first_v;
+    const V3 axis = load(ws.axis[v]);
+    const double u = tau[v] - dot(axis, F.n);
+    add_bias(A, ws.velocity[i], F);
+    const SpatialForce U = eliminate(A, DofKind::kRotation, axis, 0, ws.diagonal[v], ws.pivot[v]);
+    ws.pivot[v].u = u;
+    const double of_bias = dot(U.n, load(ws.velocity[i].bias_w)) + dot(U.f, load(ws.velocity[i].bias_v));
+    const double s = (u - of_bias) * ws.pivot[v].inverse_d;
+    F.n = plus_scaled(F.n, U.n, s);
+    F.f = plus_scaled(F.f, U.f, s);
+  } else {
+    eliminate_joint(model, tau, body, ws, A, F);
+    add_bias(A, ws.velocity[i], F);
   }
   if (body.parent == 0) return;
-  const V3 bw = load(ws.velocity[i].bias_w), bv = load(ws.velocity[i].bias_v), r = load(ws.pose[i].r);
-  n += A.I * bw + transpose_times(A.G, bv);
-  f += A.G * bw + A.M * bv;
+  const V3 r = load(ws.pose[i].r);
   shift_to_parent(A, r);
   add(ws.articulated[body.parent], A);
   Workspace::Wrench& parent = ws.wrench[body.parent];
-  store(parent.n, load(parent.n) + n + cross(r, f));
-  store(parent.f, load(parent.f) + f);
+  store(parent.n, load(parent.n) + F.n + cross(r, F.f));
+  store(parent.f, load(parent.f) + F.f);
+}
+
+/// (3)
+inline double acceleration_of(const Workspace::Pivot& pivot, V3 dw, V3 dv) {
+  const V3 t = {load(pivot.Un).m * dw.m + load(pivot.Uf).m * dv.m};
+  return (pivot.u - (t[0] + t[1] + t[2])) * pivot.inverse_d;
 }
 
 /// Joint accelerations of body i from its parent's, base to tip. (bias_w, bias_v) as in body_pass.h;
@@ -58,12 +94,15 @@ inline void answer(const Model& model, V3 bias_w, V3 bias_v, V3 world, int i, Wo
     dw += dwp;
     dv += load(ws.acceleration[body.parent].v) + cross(dwp, load(ws.pose[i].r));
   }
-  for (int k = 0; k < body.dofs; ++k) {
-    const int v = body.first_v + k;
-    const Workspace::Pivot& pivot = ws.pivot[v];
-    const V3 t = {load(pivot.Un).m * dw.m + load(pivot.Uf).m * dv.m};
-    a[v] = (pivot.u - (t[0] + t[1] + t[2])) * pivot.inverse_d;  // (3)
-    add_motion(model.dofs[v].kind, load(ws.axis[v]), body.pitch, a[v], dw, dv);
+  if (body.kind == JointKind::kRevolute) {
+    const int v = body.first_v;
+    a[v] = acceleration_of(ws.pivot[v], dw, dv);
+    dw = plus_scaled(dw, load(ws.axis[v]), a[v]);
+  } else {
+    for (int v = body.first_v; v < body.first_v + body.dofs; ++v) {
+      a[v] = acceleration_of(ws.pivot[v], dw, dv);
+      add_motion(model.dofs[v].kind, load(ws.axis[v]), body.pitch, a[v], dw, dv);
+    }
   }
   store(ws.acceleration[i].w, dw);
   store(ws.acceleration[i].v, dv);
@@ -167,33 +206,44 @@ void solve_articulated(const Model& model, Workspace& ws, VecOut x) {
   solve_articulated_with_wrenches(model, ws, x.data());
 }
 
-void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
-  const int n = model.body_count();
-  for (int i = n - 1; i > 0; --i) {
+namespace {
+
+/// What is left for the dof, and of the wrench.  (2) with p = -wrench
+inline void take_dof(double effort, Workspace::Pivot& pivot, Wrench3& F) {
+  pivot.u = effort;
+  const double s = effort * pivot.inverse_d;
+  F.n = minus_scaled(F.n, load(pivot.Un), s);
+  F.f = minus_scaled(F.f, load(pivot.Uf), s);
+}
+
+void solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x) {
+  const Body& root = model.bodies[tree.first];
+  if (root.alone)
+    return solve_free_joint(model, ws, tree.first, load(ws.wrench[tree.first].n),
+                            load(ws.wrench[tree.first].f), zero3(), zero3(), x + root.first_v,
+                            ws.acceleration[tree.first]);
+  for (int i = tree.last - 1; i >= tree.first; --i) {
     const Body& body = model.bodies[i];
-    if (body.alone) continue;
-    V3 nn = load(ws.wrench[i].n), ff = load(ws.wrench[i].f);
-    for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v) {
-      Workspace::Pivot& pivot = ws.pivot[v];
-      pivot.u = x[v] + project(model.dofs[v].kind, load(ws.axis[v]), body.pitch, nn, ff);  // (2), p = -wrench
-      const double s = pivot.u * pivot.inverse_d;
-      nn -= load(pivot.Un) * s;
-      ff -= load(pivot.Uf) * s;
+    Wrench3 F = {load(ws.wrench[i].n), load(ws.wrench[i].f)};
+    if (body.kind == JointKind::kRevolute) {
+      const int v = body.first_v;
+      take_dof(x[v] + dot(load(ws.axis[v]), F.n), ws.pivot[v], F);
+    } else {
+      for (int v = body.first_v + body.dofs - 1; v >= body.first_v; --v)
+        take_dof(x[v] + project(model.dofs[v].kind, load(ws.axis[v]), body.pitch, F.n, F.f), ws.pivot[v], F);
     }
     if (body.parent == 0) continue;
     Workspace::Wrench& parent = ws.wrench[body.parent];
-    store(parent.n, load(parent.n) + nn + cross(load(ws.pose[i].r), ff));
-    store(parent.f, load(parent.f) + ff);
+    store(parent.n, load(parent.n) + F.n + cross(load(ws.pose[i].r), F.f));
+    store(parent.f, load(parent.f) + F.f);
   }
-  for (int i = 1; i < n; ++i) {
-    const Body& body = model.bodies[i];
-    if (body.alone) {
-      solve_free_joint(model, ws, i, load(ws.wrench[i].n), load(ws.wrench[i].f), zero3(), zero3(),
-                       x + body.first_v, ws.acceleration[i]);
-      continue;
-    }
-    answer(model, zero3(), zero3(), zero3(), i, ws, x);
-  }
+  for (int i = tree.first; i < tree.last; ++i) answer(model, zero3(), zero3(), zero3(), i, ws, x);
+}
+
+}  // namespace
+
+void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
+  for (const Tree& tree : model.trees) solve_tree(model, tree, ws, x);
 }
 
 }  // namespace karakuri

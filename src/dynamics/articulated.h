@@ -41,10 +41,14 @@ inline Articulated rigid(const WorldInertia& w) {
 }
 
 inline void subtract_outer(M3& A, V3 u, V3 v) {
-  for (int k = 0; k < 3; ++k) A.c[k] -= u * v[k];
+  for (int k = 0; k < 3; ++k) A.c[k] = minus_scaled(A.c[k], u, v[k]);
 }
 
-inline V3 transpose_times(const M3& A, V3 x) { return v3(dot(A.c[0], x), dot(A.c[1], x), dot(A.c[2], x)); }
+inline V3 transpose_times(const M3& A, V3 x) {
+  const V4 a = A.c[0].m * x.m, b = A.c[1].m * x.m, c = A.c[2].m * x.m;
+  const V4 first = {a[0], b[0], c[0], 0}, second = {a[1], b[1], c[1], 0}, third = {a[2], b[2], c[2], 0};
+  return {(first + second) + third};
+}
 
 /// A S
 inline SpatialForce times_motion(const Articulated& A, DofKind kind, V3 axis, double pitch) {
@@ -80,7 +84,7 @@ inline void shift_to_parent(Articulated& A, V3 r) {
       {{M[1].m * z.m - M[2].m * y.m}, {M[2].m * x.m - M[0].m * z.m}, {M[0].m * y.m - M[1].m * x.m}}};
   M3 Q;
   for (int k = 0; k < 3; ++k) {
-    Q.c[k] = cross(r, A.G.c[k] - N.c[k] * 0.5);
+    Q.c[k] = cross(r, minus_scaled(A.G.c[k], N.c[k], 0.5));
     A.G.c[k] -= N.c[k];
   }
   A.I += Q;

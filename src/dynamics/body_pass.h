@@ -21,8 +21,8 @@ using simd::store;
 
 inline void turn_about_z(M3& R, double c, double s) {
   const V3 x = R.c[0], y = R.c[1];
-  R.c[0] = x * c + y * s;
-  R.c[1] = y * c - x * s;
+  R.c[0] = plus_scaled(x * c, y, s);
+  R.c[1] = minus_scaled(y * c, x, s);
 }
 
 /// Rotation matrix of a quaternion (w, x, y, z) of any length but zero.
@@ -39,8 +39,8 @@ inline M3 quaternion_matrix(const double* q) {
 /// Adds S_k s, the motion of dof k at rate s.
 inline void add_motion(DofKind kind, V3 axis, double pitch, double s, V3& angular, V3& linear) {
   switch (kind) {
-    case DofKind::kRotation: angular += axis * s; break;
-    case DofKind::kTranslation: linear += axis * s; break;
+    case DofKind::kRotation: angular = plus_scaled(angular, axis, s); break;
+    case DofKind::kTranslation: linear = plus_scaled(linear, axis, s); break;
     case DofKind::kScrew:
       angular += axis * s;
       linear += axis * (pitch * s);
@@ -174,10 +174,9 @@ struct WorldInertia {
 inline WorldInertia world_inertia(const Body& body, const Workspace::Pose& pose) {
   const M3 R = load(pose.R);
   const double* s = body.inertia;  // xx, yy, zz, xy, xz, yz
-  const M3 T = {R.c[0] * s[0] + R.c[1] * s[3] + R.c[2] * s[4], R.c[0] * s[3] + R.c[1] * s[1] + R.c[2] * s[5],
-                R.c[0] * s[4] + R.c[1] * s[5] + R.c[2] * s[2]};
+  const M3 T = {combine(R, s[0], s[3], s[4]), combine(R, s[3], s[1], s[5]), combine(R, s[4], s[5], s[2])};
   WorldInertia out;
-  for (int j = 0; j < 3; ++j) out.I.c[j] = T.c[0] * R.c[0][j] + T.c[1] * R.c[1][j] + T.c[2] * R.c[2][j];
+  for (int j = 0; j < 3; ++j) out.I.c[j] = combine(T, R.c[0][j], R.c[1][j], R.c[2][j]);
   out.h = R * load(body.mass_com);
   out.mass = body.mass;
   return out;

@@ -59,22 +59,33 @@ Force momentum(const Model& model, const Workspace& ws, const Vec3& point) {
   return sum;
 }
 
+// Sums about the root's origin first: near, so nothing is lost. A body's inertia comes there by parallel
+// axes,
+//   I - [r]x [h]x - [h + m r]x [r]x,   [a]x [b]x = b a^T - (a.b) 1                                        (1)
 TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree) {
-  TreeMotion out;
-  const Vec3 root = ws.pose[tree.first].p;  // all moments about it first: near, so nothing is lost
+  const V3 root = load(ws.pose[tree.first].p);
+  M3 inertia = {zero3(), zero3(), zero3()};
+  V3 center = zero3(), n = zero3(), f = zero3();
+  double mass = 0, trace = 0;
   for (int i = tree.first; i < tree.last; ++i) {
     const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
-    const Vec3 r = Vec3(ws.pose[i].p) - root, h = vec(in.h), moved = h + in.mass * r;
-    out.mass += in.mass;
-    out.center += moved;
-    // parallel axes, from the body's origin to the root's
-    out.inertia += Mat3(matrix(in.I)) - skew(r) * skew(h) - skew(moved) * skew(r);
-    out.momentum = out.momentum + body_momentum(in, ws, i).shifted(-r);
+    const V3 r = load(ws.pose[i].p) - root, moved = plus_scaled(in.h, r, in.mass);
+    const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
+    const V3 linear = plus_scaled(cross(w, in.h), v, in.mass);
+    mass += in.mass;
+    center += moved;
+    f += linear;
+    n += in.I * w + cross(in.h, v) + cross(r, linear);
+    for (int k = 0; k < 3; ++k)
+      inertia.c[k] += minus_scaled(minus_scaled(in.I.c[k], in.h, r[k]), r, moved[k]);  // (1)
+    trace += dot(r, in.h + moved);
   }
-  const Vec3 c = out.center / out.mass;
-  out.inertia += out.mass * skew(c) * skew(c);
-  out.momentum = out.momentum.shifted(c);
-  out.center = root + c;
+  const Vec3 c = vec(center) / mass;
+  TreeMotion out;
+  out.mass = mass;
+  out.center = vec(root) + c;
+  out.inertia = matrix(inertia) + trace * Mat3::Identity() + mass * skew(c) * skew(c);
+  out.momentum = Force{vec(n), vec(f)}.shifted(c);
   return out;
 }
 

@@ -34,7 +34,8 @@ Quat normalized_or_identity(const Quat& q) {
 
 Mat3 frame_with_z(const Vec3& z) {
   // The rotation from e_z to n about e_z x n. Eigen's FromTwoVectors loses the digits of 1 + n_z near -z.
-  const Vec3 n = z.stableNormalized();
+  constexpr double kRounding = 1e-15;  // of a unit vector's square: normals come so
+  const Vec3 n = std::abs(z.squaredNorm() - 1) < kRounding ? z : Vec3(z.stableNormalized());
   const double across = n.x() * n.x() + n.y() * n.y();
   if (n.z() < 0 && across < 1e-300) return Vec3(1, -1, -1).asDiagonal();  // straight down: any way is short
   const double k = n.z() < 0 ? (1 - n.z()) / across : 1 / (1 + n.z());

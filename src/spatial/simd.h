@@ -24,6 +24,7 @@ inline V3 load(const Packed3& p) {
   return v;
 }
 inline void store(Packed3& p, V3 v) { __builtin_memcpy(static_cast<void*>(&p), &v, sizeof v); }
+inline void store3(double* to, V3 v) { __builtin_memcpy(to, &v, 3 * sizeof(double)); }
 inline V4 load(const Packed4& p) {
   V4 v;
   __builtin_memcpy(&v, &p, sizeof v);
@@ -45,6 +46,12 @@ inline V3 operator*(V3 a, double s) { return {a.m * broadcast(s)}; }
 inline V3& operator+=(V3& a, V3 b) { return a = a + b; }
 inline V3& operator-=(V3& a, V3 b) { return a = a - b; }
 
+// Products and sums fuse only where they stand in one expression of the compiler's own operators.
+/// a + b s
+inline V3 plus_scaled(V3 a, V3 b, double s) { return {a.m + b.m * broadcast(s)}; }
+/// a - b s
+inline V3 minus_scaled(V3 a, V3 b, double s) { return {a.m - b.m * broadcast(s)}; }
+
 inline V3 yzx(V3 a) { return {__builtin_shufflevector(a.m, a.m, 1, 2, 0, 3)}; }
 
 inline V3 cross(V3 a, V3 b) { return yzx({a.m * yzx(b).m - yzx(a).m * b.m}); }
@@ -54,9 +61,12 @@ inline double dot(V3 a, V3 b) {
   return (t[0] + t[1]) + t[2];
 }
 
-inline V3 operator*(const M3& A, V3 x) {
-  return {A.c[0].m * broadcast(x[0]) + A.c[1].m * broadcast(x[1]) + A.c[2].m * broadcast(x[2])};
+/// A (x, y, z)
+inline V3 combine(const M3& A, double x, double y, double z) {
+  return {A.c[0].m * broadcast(x) + A.c[1].m * broadcast(y) + A.c[2].m * broadcast(z)};
 }
+
+inline V3 operator*(const M3& A, V3 x) { return combine(A, x[0], x[1], x[2]); }
 
 inline M3 operator*(const M3& A, const M3& B) { return {A * B.c[0], A * B.c[1], A * B.c[2]}; }
 

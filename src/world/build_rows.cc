@@ -162,6 +162,24 @@ void add_contact(World::Impl& w, int i, double h) {
   w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
 }
 
+/// J v of all rows at the velocities of ws. Rows of a contact share a point, and contacts come last.
+void find_row_velocities(const World::Impl& w, std::vector<double>& out) {
+  const std::vector<RowBlock>& blocks = w.rows.blocks;
+  const auto first = std::find_if(blocks.begin(), blocks.end(),
+                                  [](const RowBlock& b) { return b.source == RowSource::kContact; });
+  const int others = first == blocks.end() ? w.rows.size() : first->row;
+  out.resize(w.rows.size());
+  row_velocities({w.rows.impulses.data(), static_cast<std::size_t>(others)}, w.ws,
+                 Eigen::Map<Eigen::VectorXd>(out.data(), others));
+  for (auto block = first; block != blocks.end(); ++block) {
+    const ImpulseRow* row = &w.rows.impulses[block->row];
+    const Vec3 u = velocity_at(w.ws, row->body, row->point) - velocity_at(w.ws, row->other, row->point);
+    const Vec3 turning = Vec3(w.ws.velocity[row->body].w) - Vec3(w.ws.velocity[row->other].w);
+    for (int k = 0; k < block->size; ++k)
+      out[block->row + k] = row[k].force.dot(u) + row[k].moment.dot(turning);
+  }
+}
+
 /// Rows do not move what does not respond: kinematic and quarantined trees.
 void hold_what_does_not_respond(World::Impl& w) {
   if (!w.has_unresponsive) return;
@@ -204,15 +222,12 @@ void World::Impl::build_rows(double h) {
       if (answered) add_contact(*this, static_cast<int>(i), h);
     }
   }
-  const std::size_t n = rows.impulses.size();
-  row_velocity.resize(n);
-  row_free.resize(n);
-  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_velocity.data(), rows.size()));
+  find_row_velocities(*this, row_velocity);
   penalty_rows.clear();
   if (settings.contact == ContactModel::kPenalty) penalty_contacts(h);
   state_free.v = v_free;
   update_velocities(model, state_free, ws);
-  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_free.data(), rows.size()));
+  find_row_velocities(*this, row_free);
   hold_what_does_not_respond(*this);
 }
 

@@ -6,6 +6,7 @@
 // restored world finds the same.
 #include <algorithm>
 
+#include "spatial/simd.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -25,19 +26,14 @@ double speed_of(const BodyShape& c, const Workspace& ws) {
   return Vec3(v.v).norm() + turning * arm;
 }
 
-}  // namespace
-
-namespace {
-
-void place(World::Impl& w, int i, double h) {
+/// @param fall  how far a body falls in the step at most, from rest [m]
+void place(World::Impl& w, int i, double h, double fall) {
   const BodyShape& c = w.colliders[i];
   const int tree = w.tree_of[c.body];
   w.collider_awake[i] = tree >= 0 && w.trees[tree].awake;
   if (!w.collider_awake[i]) return;
-  const Workspace::Pose& pose = w.ws.pose[c.body];
-  w.collider_pose[i] = Transform{Mat3(pose.R), Vec3(pose.p)} * c.X_BS;
-  const double gravity = w.model.gravity.norm();
-  w.reach[i] = 0.5 * w.settings.contact_margin + h * (speed_of(c, w.ws) + h * gravity);
+  w.collider_pose[i] = world_detail::pose_of(w.ws, c);
+  w.reach[i] = 0.5 * w.settings.contact_margin + h * speed_of(c, w.ws) + fall;
   w.broadphase.move(i, bounding_box(*c.shape, w.collider_pose[i]).grown(w.reach[i]));
 }
 
@@ -67,6 +63,7 @@ void collide_batch(World::Impl& w, int batch, Slot& slot) {
   for (int i = batch * kBatch; i < last; ++i) {
     const auto [a, b] = w.pairs[i].pair;
     if (!w.collider_awake[a] && !w.collider_awake[b]) continue;
+    if (!w.broadphase.box(a).overlaps(w.broadphase.box(b))) continue;  // grown by reach: nothing is missed
     slot.manifolds.clear();
     collide(*w.colliders[a].shape, w.collider_pose[a], *w.colliders[b].shape, w.collider_pose[b],
             {.margin = margin_of(w, a, b)}, slot.collision, slot.manifolds, &w.pairs[i].hint);
@@ -74,10 +71,9 @@ void collide_batch(World::Impl& w, int batch, Slot& slot) {
   }
 }
 
-Contact make_contact(const World::Impl& w, ProxyPair pair, const Manifold& m, int k) {
-  Contact c;
-  c.link_a = w.collider_infos[pair.a].link;
-  c.link_b = w.collider_infos[pair.b].link;
+void make_contact(const World::Impl& w, ProxyPair pair, const Manifold& m, int k, Contact& c) {
+  c.link_a = w.colliders[pair.a].link;
+  c.link_b = w.colliders[pair.b].link;
   c.collider_a = pair.a;
   c.collider_b = pair.b;
   c.part_a = m.part_a;
@@ -86,7 +82,6 @@ Contact make_contact(const World::Impl& w, ProxyPair pair, const Manifold& m, in
   c.point = m.points[k].position;
   c.normal = m.normal;
   c.separation = m.points[k].separation;
-  return c;
 }
 
 ProxyPair pair_of(const Contact& c) { return {c.collider_a, c.collider_b}; }
@@ -126,15 +121,25 @@ void match(std::span<Contact> now, std::span<Contact> before) {
 
 }  // namespace
 
+Transform world_detail::pose_of(const Workspace& ws, const BodyShape& c) {
+  const Workspace::Pose& pose = ws.pose[c.body];
+  const simd::M3 R = simd::load(pose.R);
+  const auto turned = [&](const Vec3& v) { return simd::combine(R, v.x(), v.y(), v.z()); };
+  Transform X;
+  for (int k = 0; k < 3; ++k) simd::store3(X.R.data() + 3 * k, turned(c.X_BS.R.col(k)));
+  simd::store3(X.p.data(), simd::load(pose.p) + turned(c.X_BS.p));
+  return X;
+}
+
 void World::Impl::detect(double h) {
   if (settings.contact == ContactModel::kNone) {
     contacts.clear();
     pairs.clear();
     return;
   }
-  for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h);
-  broadphase.update();
-  remember_hints(*this);
+  const double fall = h * h * model.gravity.norm();
+  for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h, fall);
+  if (broadphase.update() || pairs.size() != broadphase.pairs().size()) remember_hints(*this);
   const int batches = (static_cast<int>(pairs.size()) + kBatch - 1) / kBatch;
   if (static_cast<int>(found.size()) < batches) found.resize(batches);
   parallel.for_each(batches, [&](int batch, int slot) { collide_batch(*this, batch, slots[slot]); });
@@ -158,7 +163,7 @@ void World::Impl::detect(double h) {
       }
       for (; at < found[batch].size() && found[batch][at].pair == i; ++at) {
         const Manifold& m = found[batch][at].manifold;
-        for (int k = 0; k < m.count; ++k) contacts.push_back(make_contact(*this, pair, m, k));
+        for (int k = 0; k < m.count; ++k) make_contact(*this, pair, m, k, contacts.emplace_back());
       }
       match({contacts.data() + first, contacts.size() - first}, before);
     }

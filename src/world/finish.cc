@@ -15,8 +15,9 @@ ContactState classify(const Rows& rows, const RowBlock& block, double slip, doub
   const double normal = rows.lambda[block.row];
   if (!(normal > 0)) return ContactState::kOpen;
   if (block.size < 3) return slip > tolerance ? ContactState::kSlide : ContactState::kStick;
-  const double tangential = std::hypot(rows.lambda[block.row + 1], rows.lambda[block.row + 2]);
-  const bool on_cone = tangential >= (1 - 1e-6) * rows.friction[block.row + 1] * normal;
+  const double t = rows.lambda[block.row + 1], s = rows.lambda[block.row + 2];
+  const double least = (1 - 1e-6) * rows.friction[block.row + 1] * normal;
+  const bool on_cone = t * t + s * s >= least * least;
   return on_cone && slip > tolerance ? ContactState::kSlide : ContactState::kStick;
 }
 
@@ -31,11 +32,12 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   c.slip.setZero();
   for (int k = 1; k < std::min(3, block.size); ++k)
     c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
-  c.state = classify(w.rows, block, c.slip.norm(), 10 * w.settings.tolerance + 1e-9);
+  const double slip = c.slip.norm();
+  c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
   // would otherwise remember displacements that no rigid body can take back. Where rolling is braked too, the
   // common ellipsoid lets it slip a little, and the anchor takes that back.
-  const bool solved = c.slip.norm() <= w.settings.acceptable || block.size > 3;
+  const bool solved = slip <= w.settings.acceptable || block.size > 3;
   if (c.state == ContactState::kStick && solved)
     c.stretch += h * c.slip;
   else

@@ -26,11 +26,15 @@ struct BodyShape {
   const Shape* shape = nullptr;
   std::int32_t body = 0;
   std::int32_t material = 0;  // index of `surfaces`
+  LinkId link;                // as in `collider_infos`, which a step does not read
   Transform X_BS;
   double radius = 0;        // of the sphere about the shape's origin that holds it [m]
   double inner_radius = 0;  // of a sphere that fits in it, roughly: what it cannot pass unnoticed [m]
   double arm = 0;           // of the shape's origin from the body's [m]
 };
+
+/// Of the shape, in the world.
+Transform pose_of(const Workspace& ws, const BodyShape& shape);
 
 struct TreeStatus {
   std::uint8_t awake = 1;

@@ -107,6 +107,7 @@ void add_colliders(World::Impl& w) {
       BodyShape c{.shape = &shape,
                   .body = entry.body,
                   .material = static_cast<std::int32_t>(material - materials.begin()) + 1,
+                  .link = entry.id,
                   .X_BS = entry.X_BL * p.X_LS,
                   .radius = bounding_radius(shape),
                   .inner_radius = inner_radius(shape)};

@@ -28,10 +28,6 @@ bool is_fast(const World::Impl& w, int collider, double h) {
   return body.alone && h * Vec3(w.state.v.data() + body.first_v).norm() > kThick * c.inner_radius;
 }
 
-Transform pose_of(const Workspace& ws, const BodyShape& c) {
-  return Transform{Mat3(ws.pose[c.body].R), Vec3(ws.pose[c.body].p)} * c.X_BS;
-}
-
 std::span<const Contact> contacts_of(const World::Impl& w, ProxyPair pair) {
   const auto before = [](const Contact& c, ProxyPair p) { return ProxyPair{c.collider_a, c.collider_b} < p; };
   auto last = std::lower_bound(w.contacts.begin(), w.contacts.end(), pair, before);
@@ -54,9 +50,34 @@ bool went_through(const World::Impl& w, ProxyPair pair, const Contact& contact, 
          nearest.separation < -kThick * std::min(a.inner_radius, b.inner_radius);
 }
 
+/// Whether spheres about the shapes' origins, which move straight, never come near each other: true of most
+/// pairs, which then need no more.
+bool stays_clear(const BodyShape& a, const Transform& start_a, const Transform& end_a, const BodyShape& b,
+                 const Transform& start_b, const Transform& end_b) {
+  const double reach = a.radius + b.radius + ImpactOptions{}.target;
+  if (std::isinf(reach)) return false;
+  const Vec3 d = start_b.p - start_a.p, way = end_b.p - end_a.p - d;
+  const double t = std::clamp(-d.dot(way) / std::max(way.squaredNorm(), 1e-300), 0.0, 1.0);
+  return (d + t * way).squaredNorm() > reach * reach;
+}
+
+/// The same of a shape and a plane that does not turn.
+bool stays_above(const BodyShape& a, const Transform& start_a, const Transform& end_a, const BodyShape& plane,
+                 const Transform& start, const Transform& end) {
+  if (plane.shape->kind() != ShapeKind::kPlane || start.R.col(2) != end.R.col(2)) return false;
+  const Vec3 n = start.R.col(2);
+  const double least = std::min(n.dot(start_a.p - start.p), n.dot(end_a.p - end.p));
+  return least > a.radius + ImpactOptions{}.target;
+}
+
 /// The share of the step that a pair may move.
 double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, const Transform& end_b,
                   CollisionWorkspace& ws) {
+  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
+  const Transform &start_a = w.collider_pose[pair.a], &start_b = w.collider_pose[pair.b];
+  if (stays_clear(a, start_a, end_a, b, start_b, end_b) ||
+      stays_above(a, start_a, end_a, b, start_b, end_b) || stays_above(b, start_b, end_b, a, start_a, end_a))
+    return 1;
   ImpactOptions options;
   if (const std::span<const Contact> contacts = contacts_of(w, pair); !contacts.empty()) {
     if (!went_through(w, pair, contacts[0], end_a, end_b, ws)) return 1;
@@ -67,9 +88,8 @@ double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, 
     options.target = std::min(options.target, 0.5 * gap);
     options.tolerance = 0.25 * options.target;
   }
-  const Impact impact =
-      time_of_impact(*w.colliders[pair.a].shape, Sweep::between(w.collider_pose[pair.a], end_a),
-                     *w.colliders[pair.b].shape, Sweep::between(w.collider_pose[pair.b], end_b), options, ws);
+  const Impact impact = time_of_impact(*a.shape, Sweep::between(start_a, end_a), *b.shape,
+                                       Sweep::between(start_b, end_b), options, ws);
   const bool stops = impact.state == ImpactState::kTouching || impact.state == ImpactState::kUnresolved;
   return stops ? impact.t : 1;
 }
@@ -89,8 +109,8 @@ void World::Impl::stop_fast_bodies(double h) {
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
     if (!fast[a] && !fast[b]) continue;
-    const double share = free_share(*this, memory.pair, pose_of(view, colliders[a]),
-                                    pose_of(view, colliders[b]), slots[0].collision);
+    const double share = free_share(*this, memory.pair, world_detail::pose_of(view, colliders[a]),
+                                    world_detail::pose_of(view, colliders[b]), slots[0].collision);
     if (share == 1) continue;
     for (const int c : {a, b}) {
       if (const int tree = tree_of[colliders[c].body]; tree >= 0)

@@ -225,6 +225,67 @@ TEST(Manifold, NothingSnagsOnSeams) {
   }
 }
 
+TEST(Manifold, CapsulesAreFoundFromTheMarginOn) {
+  // short ways out for pairs that are apart must agree with the distance, which does not take them
+  Random r(11);
+  Bench collide_pair;
+  int apart = 0;
+  for (int k = 0; k < 3000; ++k) {
+    const auto some = [&] {
+      const double radius = r.uniform(0.02, 0.3);
+      return k % 3 == 0 ? Shape::sphere(radius) : Shape::capsule(radius, r.uniform(0.05, 0.8));
+    };
+    const Shape a = some(), b = some();
+    const Transform X_WA = {random_rotation(r), random_unit(r)};
+    const Transform X_WB = {k % 5 == 0 ? X_WA.R : random_rotation(r), r.uniform(0.2, 1.5) * random_unit(r)};
+    ClosestPoints nearest;
+    ASSERT_TRUE(closest_points(a, X_WA, b, X_WB, collide_pair.ws, nearest));
+    if (nearest.separation < 1e-6) continue;
+    ++apart;
+    EXPECT_TRUE(collide_pair(a, X_WA, b, X_WB, nearest.separation * (1 - 1e-6)).empty()) << k;
+    EXPECT_FALSE(collide_pair(a, X_WA, b, X_WB, nearest.separation * (1 + 1e-6)).empty()) << k;
+  }
+  EXPECT_GT(apart, 500);
+}
+
+TEST(Manifold, CapsulesOnPlanesTouchWithTheirEnds) {
+  Random r(12);
+  Bench collide_pair;
+  const double margin = 0.05;
+  int points = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const double radius = r.uniform(0.02, 0.3), half = k % 3 == 0 ? 0 : r.uniform(0.05, 0.8);
+    const Shape body = half > 0 ? Shape::capsule(radius, half) : Shape::sphere(radius);
+    const Transform X_WP = {random_rotation(r), random_unit(r)};
+    const Vec3 n = X_WP.R.col(2);
+    const Transform X = {random_rotation(r), X_WP.p + random_unit(r) + r.uniform(0, 1) * n};
+    std::multiset<double> expected;
+    for (const double end : {-half, half}) {
+      const double s = n.dot(X * Vec3(0, 0, end) - X_WP.p) - radius;
+      if (s <= margin && (half > 0 || end == half)) expected.insert(s);
+    }
+    for (const bool plane_first : {false, true}) {
+      const auto& found = plane_first ? collide_pair(Shape::plane(), X_WP, body, X, margin)
+                                      : collide_pair(body, X, Shape::plane(), X_WP, margin);
+      ASSERT_EQ(found.empty(), expected.empty()) << k;
+      if (found.empty()) continue;
+      const Manifold& m = found[0];
+      ASSERT_EQ(static_cast<std::size_t>(m.count), expected.size());
+      EXPECT_LT((m.normal - (plane_first ? n : Vec3(-n))).norm(), 1e-14);
+      std::multiset<double> separations;
+      for (int i = 0; i < m.count; ++i) {
+        separations.insert(m.points[i].separation);
+        // half way between the surfaces
+        EXPECT_NEAR(n.dot(m.points[i].position - X_WP.p), 0.5 * m.points[i].separation, 1e-14);
+      }
+      for (auto e = expected.begin(), s = separations.begin(); e != expected.end(); ++e, ++s)
+        EXPECT_NEAR(*s, *e, 1e-14);  // sums of a few numbers of size 1
+      points += m.count;
+    }
+  }
+  EXPECT_GT(points, 500);
+}
+
 TEST(Manifold, MeshSlidesOverMeshSeams) {
   Bench collide_pair;
   const Shape floor = Shape::mesh(slab_mesh(10, 10, 0.5)),

@@ -51,7 +51,8 @@ class Broadphase {
   void include(ProxyId a, ProxyId b);
 
   /// Recomputes the pairs after inserts, moves and removals. Two fixed proxies never pair.
-  void update();
+  /// @return Whether any box was stored anew since the last time; if not, the pairs are the same.
+  bool update();
   /// Pairs whose fat boxes overlap and whose filters agree, in ascending order (a, then b).
   std::span<const ProxyPair> pairs() const { return pairs_; }
 
@@ -86,6 +87,7 @@ class Broadphase {
     CollisionFilter filter;
     std::int32_t node = -1;
     bool used = false, fixed = false, moved = false;
+    std::uint8_t stays = 0;  // moves that left the leaf where it is in the tree
   };
 
   static Box outward(const Aabb& box);
@@ -94,9 +96,9 @@ class Broadphase {
   void insert_leaf(std::int32_t leaf);
   void remove_leaf(std::int32_t leaf);
   void refit(std::int32_t node);
+  void change_leaf(std::int32_t leaf, const Box& box);
   void rotate(std::int32_t node);
   void mark(ProxyId id);
-  bool may_pair(ProxyId a, ProxyId b) const;
   void find_new_pairs(ProxyId id);
   Box fattened(const Proxy& p, const Aabb& box) const;
 
@@ -106,8 +108,9 @@ class Broadphase {
   std::int32_t root_ = -1;
   std::vector<Proxy> proxies_;
   std::vector<ProxyId> free_proxies_, moved_;
-  std::vector<ProxyPair> pairs_, fresh_, merged_, excluded_;
-  std::vector<ProxyId> unbounded_;  // planes: tested against all, kept out of the tree
+  std::vector<ProxyPair> pairs_, fresh_, merged_;
+  std::vector<ProxyPair> excluded_;  // ascending; each pair both ways round
+  std::vector<ProxyId> unbounded_;   // planes: tested against all, kept out of the tree
   int count_ = 0;
   mutable std::vector<std::int32_t> stack_;
 };

@@ -2,13 +2,15 @@
 //   cost of making N the sibling = area(N + L) + sum over ancestors A of (area(A + L) - area(A)) (1)
 // found by going down to the cheaper child while its lower bound can still win (Catto, "Dynamic bounding
 // volume hierarchies", GDC 2019). On the way up grandchildren are exchanged with uncles where that shrinks a
-// box (2). Pairs are kept from step to step: a pair can begin only if one of its boxes was re-inserted, and
-// end only likewise, so update() asks the tree for the moved leaves alone, drops the pairs that parted, and
-// merges two sorted lists.
+// box (2). A leaf that moves a little only changes the boxes above it; every few times it is inserted anew,
+// which keeps the tree good. Pairs are kept from step to step: a pair can begin only if one of its boxes was
+// re-inserted, and end only likewise, so update() asks the tree for the moved leaves alone, drops the pairs
+// that parted, and merges two sorted lists.
 #include "karakuri/collision/broadphase.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace karakuri {
 
@@ -129,6 +131,16 @@ void Broadphase::refit(std::int32_t node) {
   }
 }
 
+/// Gives a leaf another box where it is.
+void Broadphase::change_leaf(std::int32_t leaf, const Box& box) {
+  nodes_[leaf].box = box;
+  for (std::int32_t n = parent_[leaf]; n >= 0; n = parent_[n]) {
+    const Box joined = join(nodes_[nodes_[n].left].box, nodes_[nodes_[n].right].box);
+    if (std::memcmp(&joined, &nodes_[n].box, sizeof joined) == 0) return;
+    nodes_[n].box = joined;
+  }
+}
+
 // (2): the exchange of a child with a grandchild on the other side that shrinks a box most.
 void Broadphase::rotate(std::int32_t node) {
   Node& a = nodes_[node];
@@ -226,12 +238,14 @@ void Broadphase::move(ProxyId id, const Aabb& box) {
     p.box = box;
     return;
   }
+  constexpr int kStays = 8;
   const Box fat = fattened(p, box);
   p.box = box;
+  mark(id);
+  if (overlap_boxes(fat, nodes_[p.node].box) && ++p.stays % kStays != 0) return change_leaf(p.node, fat);
   remove_leaf(p.node);
   nodes_[p.node].box = fat;
   insert_leaf(p.node);
-  mark(id);
 }
 
 void Broadphase::set_filter(ProxyId id, const CollisionFilter& filter) {
@@ -240,29 +254,33 @@ void Broadphase::set_filter(ProxyId id, const CollisionFilter& filter) {
 }
 
 void Broadphase::exclude(ProxyId a, ProxyId b) {
-  const ProxyPair pair = ordered(a, b);
-  const auto at = std::lower_bound(excluded_.begin(), excluded_.end(), pair);
-  if (at == excluded_.end() || *at != pair) excluded_.insert(at, pair);
+  for (const ProxyPair& pair : {ProxyPair{a, b}, ProxyPair{b, a}}) {
+    const auto at = std::lower_bound(excluded_.begin(), excluded_.end(), pair);
+    if (at == excluded_.end() || *at != pair) excluded_.insert(at, pair);
+  }
   mark(a), mark(b);
 }
 
 void Broadphase::include(ProxyId a, ProxyId b) {
-  std::erase(excluded_, ordered(a, b));
+  std::erase(excluded_, ProxyPair{a, b});
+  std::erase(excluded_, ProxyPair{b, a});
   mark(a), mark(b);
-}
-
-bool Broadphase::may_pair(ProxyId a, ProxyId b) const {
-  const Proxy &p = proxies_[a], &q = proxies_[b];
-  if ((p.fixed && q.fixed) || !p.filter.accepts(q.filter)) return false;
-  return excluded_.empty() || !std::binary_search(excluded_.begin(), excluded_.end(), ordered(a, b));
 }
 
 void Broadphase::find_new_pairs(ProxyId id) {
   const Proxy& p = proxies_[id];
+  const auto first = std::lower_bound(excluded_.begin(), excluded_.end(), ProxyPair{id, -1});
+  const auto is_excluded = [&](ProxyId other) {
+    for (auto at = first; at != excluded_.end() && at->a == id; ++at)
+      if (at->b == other) return true;
+    return false;
+  };
   const auto consider = [&](ProxyId other) {
+    const Proxy& q = proxies_[other];
     // two moved ones find each other twice; the lower id reports
-    if (other == id || (proxies_[other].moved && other < id)) return;
-    if (may_pair(id, other)) fresh_.push_back(ordered(id, other));
+    if (other == id || (q.moved && other < id)) return;
+    if ((p.fixed && q.fixed) || !p.filter.accepts(q.filter) || is_excluded(other)) return;
+    fresh_.push_back(ordered(id, other));
   };
   if (p.node < 0) {
     for (ProxyId other = 0; other < static_cast<ProxyId>(proxies_.size()); ++other) {
@@ -286,8 +304,8 @@ void Broadphase::find_new_pairs(ProxyId id) {
   }
 }
 
-void Broadphase::update() {
-  if (moved_.empty()) return;
+bool Broadphase::update() {
+  if (moved_.empty()) return false;
   fresh_.clear();
   for (ProxyId id : moved_) find_new_pairs(id);
   std::sort(fresh_.begin(), fresh_.end());
@@ -303,6 +321,7 @@ void Broadphase::update() {
   pairs_.swap(merged_);
   for (ProxyId id : moved_) proxies_[id].moved = false;
   moved_.clear();
+  return true;
 }
 
 int Broadphase::height() const {
