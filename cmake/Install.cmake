@@ -10,4 +10,5 @@ configure_package_config_file(cmake/karakuriConfig.cmake.in karakuriConfig.cmake
 write_basic_package_version_file(karakuriConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/karakuriConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/karakuriConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindHdf5C.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/karakuri)

@@ -264,7 +264,8 @@ void add_run(CLI::App& app, int& code) {
   sub->add_flag("--no-browser", o->page.no_browser, "Say the page's address, open no browser");
   sub->add_flag("--no-page", o->page.no_page, "In real time, without the page");
   sub->add_flag("--stats", o->stats, "Print the summary as JSON");
-  sub->add_option("--record", o->record, "Write every step to FILE.csv, or to FILE.npz for large runs")
+  sub->add_option("--record", o->record,
+                  "Write every step to FILE.csv, or for large runs to FILE.npz or FILE.h5")
       ->type_name("FILE");
   sub->add_option("--record-every", o->record_every, "Write every Nth step only")
       ->type_name("N")

@@ -5,10 +5,24 @@
 
 namespace karakuri {
 
-ActuatorOutput actuator_output(const Actuator& a, double control, std::size_t transmission) {
+double next_activation(const Actuator& a, double activation, double control, double dt) {
+  const double u = std::clamp(control, a.control.low, a.control.high);
+  const double time = std::max(a.time_constant, 1e-15);
+  double x = activation;
+  switch (a.dynamics) {
+    case ActuatorDynamics::kNone: return u;
+    case ActuatorDynamics::kIntegrator: x += dt * u; break;
+    case ActuatorDynamics::kFilter: x += dt * (u - activation) / time; break;
+    case ActuatorDynamics::kExactFilter: x += (u - activation) * -std::expm1(-dt / time); break;
+  }
+  return std::clamp(x, a.activation.low, a.activation.high);
+}
+
+ActuatorOutput actuator_output(const Actuator& a, double x, std::size_t transmission) {
   if (transmission >= a.transmissions.size()) return {};
   const double gear = a.transmissions[transmission].gear;
-  const double u = std::clamp(control, a.control.low, a.control.high);
+  const Interval& range = a.dynamics == ActuatorDynamics::kNone ? a.control : a.activation;
+  const double u = std::clamp(x, range.low, range.high);
   const double constant = a.gain * u + a.bias;
   ActuatorOutput out;
   const double damping = a.damping + a.control_damping * std::max(0.0, u);

@@ -93,11 +93,22 @@ class Merger {
     const auto set_joints = [&](std::vector<Transmission>& list) {
       for (Transmission& t : list) t.joint = joints_[t.joint];
     };
+    const auto set_ends = [&](std::vector<CableSegment>& path) {
+      for (CableSegment& s : path) s.from = links_[s.from], s.to = links_[s.to];
+    };
     const int first_actuator = static_cast<int>(into_.actuators.size());
     append(into_.visuals, part_.visuals, set_link);
     append(into_.frames, part_.frames, set_link);
     append(into_.cameras, part_.cameras, set_link);
-    append(into_.actuators, part_.actuators, [&](Actuator& a) { set_joints(a.transmissions); });
+    append(into_.actuators, part_.actuators, [&](Actuator& a) {
+      set_joints(a.transmissions);
+      set_ends(a.cable);
+      a.thrust.link = links_[a.thrust.link];
+    });
+    append(into_.cables, part_.cables, [&](Cable& c) { set_ends(c.path); });
+    append(into_.lifts, part_.lifts, set_link);
+    append(into_.kinematic, part_.kinematic, [&](LinkId& id) { id = links_[id]; });
+    if (!into_.fluid.acts()) into_.fluid = part_.fluid;
     append(to_.tendons(), from_.tendons(), [&](FixedTendon& t) { set_joints(t.joints); });
     append(to_.couplings(), from_.couplings(), [&](Coupling& c) {
       c.follower = joints_[c.follower];
@@ -145,16 +156,20 @@ class Merger {
   }
 
   void add_keyframe(const Keyframe& from, std::size_t first_actuator) {
-    auto key = std::find_if(into_.keyframes.begin(), into_.keyframes.end(),
-                            [&](const Keyframe& k) { return k.name == from.name; });
-    if (key == into_.keyframes.end()) {
+    auto known = std::find_if(into_.keyframes.begin(), into_.keyframes.end(),
+                              [&](const Keyframe& k) { return k.name == from.name; });
+    if (known == into_.keyframes.end()) {
       into_.keyframes.push_back({.name = from.name, .time = from.time});
-      key = into_.keyframes.end() - 1;
+      known = into_.keyframes.end() - 1;
     }
-    for (const InitialJoint& i : from.joints) key->joints.push_back(moved(i));
-    if (from.control.empty()) return;
-    key->control.resize(first_actuator, 0.0);
-    key->control.insert(key->control.end(), from.control.begin(), from.control.end());
+    Keyframe& key = *known;
+    for (const InitialJoint& i : from.joints) key.joints.push_back(moved(i));
+    for (auto numbers : {&Keyframe::control, &Keyframe::activation}) {
+      const std::vector<double>& more = from.*numbers;
+      if (more.empty()) continue;
+      (key.*numbers).resize(first_actuator, 0.0);
+      (key.*numbers).insert((key.*numbers).end(), more.begin(), more.end());
+    }
   }
 
   LoadedScene& into_;

@@ -123,6 +123,22 @@ void Session::Impl::follow_trajectories() {
   }
 }
 
+/// What an actuator's force is made from.
+double Session::Impl::signal(std::size_t actuator) const {
+  const bool direct = scene.actuators[actuator].dynamics == ActuatorDynamics::kNone;
+  return direct ? state.controls[actuator] : state.activations[actuator];
+}
+
+void Session::Impl::advance_activations() {
+  for (std::size_t i = 0; i < scene.actuators.size(); ++i) {
+    const Actuator& a = scene.actuators[i];
+    if (a.dynamics == ActuatorDynamics::kNone) continue;
+    const double next = next_activation(a, state.activations[i], state.controls[i], world.settings().dt);
+    drives_changed = drives_changed || next != state.activations[i];
+    state.activations[i] = next;
+  }
+}
+
 void Session::Impl::apply_drives() {
   auto next = drivetrains.begin();  // in the order of `driven`
   for (std::size_t i = 0; i < state.driven.size(); ++i) {
@@ -133,7 +149,7 @@ void Session::Impl::apply_drives() {
       const Drivetrain& d = *next;
       const auto a = static_cast<std::size_t>(d.actuator), dof = static_cast<std::size_t>(d.dof);
       const ActuatorOutput out =
-          actuator_output(scene.actuators[a], state.controls[a], static_cast<std::size_t>(d.transmission));
+          actuator_output(scene.actuators[a], signal(a), static_cast<std::size_t>(d.transmission));
       add(drives[dof], out.drive);
       efforts[dof] += out.effort;
     }

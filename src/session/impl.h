@@ -34,6 +34,13 @@ struct ActiveForce {
   double until = 0;  // [s]
 };
 
+/// A link as the box of the same mass and moments, for what flows around it.
+struct FluidBox {
+  LinkId link;
+  Transform X_LB;
+  Vec3 size;  // [m]
+};
+
 /// Where the numbers of a sensor stand in `readings`. One that has noise or a rate of its own is sampled in
 /// the step; any other is measured when it is read.
 struct SensorSlot {
@@ -43,8 +50,9 @@ struct SensorSlot {
 
 /// What changes while a session runs, beside the world. Saved in snapshots.
 struct SessionState {
-  std::vector<double> controls;  // by actuator
-  std::vector<double> sliders;   // by element of the page; 0 where it is no slider
+  std::vector<double> controls;     // by actuator
+  std::vector<double> activations;  // likewise; 0 where it has no dynamics
+  std::vector<double> sliders;      // by element of the page; 0 where it is no slider
   std::vector<DrivenJoint> driven;
   std::vector<double> readings;     // of all sensors
   std::vector<double> next_sample;  // by sensor [s]
@@ -64,6 +72,7 @@ struct Session::Impl {
   std::vector<session_detail::Drivetrain> drivetrains;
   std::vector<session_detail::Follower> followers;
   std::vector<session_detail::SensorSlot> sensors;
+  std::vector<session_detail::FluidBox> boxes;  // empty: there is no fluid
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
   std::unique_ptr<BehaviourHost> behaviours;
@@ -82,6 +91,12 @@ struct Session::Impl {
   std::vector<Diagnostic> apply_sliders(Session& self);
   void follow_trajectories();
   void apply_drives();
+  double signal(std::size_t actuator) const;
+  void advance_activations();
+  // forces.cc
+  void find_boxes();
+  void push_actuators();
+  void push_surroundings();
   // events.cc
   void fire_events(Session& self);
   void push();
@@ -109,12 +124,14 @@ namespace session_detail {
 std::array<double, 4> unit_quaternion(const Mat3& R);
 /// How many numbers a sensor gives; 0: it cannot be read.
 int sensor_size(const LoadedScene& scene, const Sensor& sensor);
-/// The force of an actuator at the world's present state, cut to its range.
-double actuator_force(const World& world, const Actuator& actuator, double control);
+/// The force of an actuator at the world's present state, cut to its range. `x`: its control, or what its
+/// dynamics made of it.
+double actuator_force(const World& world, const Actuator& actuator, double x);
 struct Stroke {
   double length = 0, rate = 0;
 };
 Stroke stroke_of(const World& world, const Actuator& actuator);
+Stroke stroke_of(const World& world, std::span<const CableSegment> cable);
 
 }  // namespace session_detail
 

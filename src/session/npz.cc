@@ -131,24 +131,24 @@ std::u32string code_points(const std::string& text) {
 
 }  // namespace
 
-NpzWriter::NpzWriter(std::FILE* file, const std::vector<std::string>& columns)
-    : file_(file), width_(columns.size()) {
+NpzFile::NpzFile(File file, const std::vector<std::string>& columns)
+    : file_(std::move(file)), width_(columns.size()) {
   write_columns(columns);
   begin("data.npy");
   write(array_header("<f8", ""));  // to be filled in
 }
 
-void NpzWriter::write(const std::string& bytes) {
-  std::fwrite(bytes.data(), 1, bytes.size(), file_);
+void NpzFile::write(const std::string& bytes) {
+  std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
   at_ += bytes.size();
 }
 
-void NpzWriter::begin(const std::string& name) {
+void NpzFile::begin(const std::string& name) {
   members_.push_back({name, at_, 0, 0});
   write(local_header(name, 0, 0));
 }
 
-void NpzWriter::write_columns(const std::vector<std::string>& columns) {
+void NpzFile::write_columns(const std::vector<std::string>& columns) {
   std::vector<std::u32string> names;
   std::size_t longest = 1;
   for (const std::string& column : columns) {
@@ -164,16 +164,17 @@ void NpzWriter::write_columns(const std::vector<std::string>& columns) {
   write(local_header("columns.npy", members_.back().crc, bytes.size()) + bytes);
 }
 
-void NpzWriter::add(std::span<const double> values) {
+bool NpzFile::add(std::span<const double> values) {
   const auto bytes = std::as_bytes(values);
   data_crc_ = static_cast<std::uint32_t>(
       crc32_z(data_crc_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-  std::fwrite(bytes.data(), 1, bytes.size(), file_);
+  std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
   at_ += bytes.size();
   values_ += values.size();
+  return std::ferror(file_.get()) == 0;
 }
 
-void NpzWriter::finish() {
+bool NpzFile::finish() {
   Member& data = members_.back();
   const std::string header =
       array_header("<f8", fmt::format("{}, {}", width_ ? values_ / width_ : 0, width_));
@@ -181,12 +182,19 @@ void NpzWriter::finish() {
   data.crc = static_cast<std::uint32_t>(
       crc32_combine64(crc_of(header), data_crc_, static_cast<z_off64_t>(8 * values_)));
   const std::uint64_t end = at_;
-  fseeko(file_, static_cast<off_t>(data.offset), SEEK_SET);
+  fseeko(file_.get(), static_cast<off_t>(data.offset), SEEK_SET);
   write(local_header(data.name, data.crc, data.size) + header);
-  fseeko(file_, static_cast<off_t>(end), SEEK_SET);
+  fseeko(file_.get(), static_cast<off_t>(end), SEEK_SET);
   std::string directory;
   for (const Member& m : members_) directory += directory_entry(m.name, m.crc, m.size, m.offset);
   write(directory + directory_end(members_.size(), directory.size(), end));
+  return close(file_);
+}
+
+std::unique_ptr<RecordFile> make_npz(const std::filesystem::path& path, const RecordHeader& header) {
+  File file(std::fopen(path.c_str(), "wb"));
+  if (!file) return nullptr;
+  return std::make_unique<NpzFile>(std::move(file), header.columns);
 }
 
 }  // namespace karakuri::session_detail

@@ -2,27 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace karakuri::session_detail {
+#include "session/record_file.h"
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
+namespace karakuri::session_detail {
 
 /// The array `columns` of names, then the array `data` of rows, which grows until finish(). Memory is
 /// bounded; lengths and checksums, known at the end, are filled in then. Sizes are those of zip64: there is
 /// no limit.
-class NpzWriter {
+class NpzFile : public RecordFile {
  public:
-  NpzWriter(std::FILE* file, const std::vector<std::string>& columns);
-  void add(std::span<const double> values);
-  void finish();
+  NpzFile(File file, const std::vector<std::string>& columns);
+  bool add(std::span<const double> values) override;
+  bool finish() override;
 
  private:
   struct Member {
@@ -35,7 +30,7 @@ class NpzWriter {
   void write_columns(const std::vector<std::string>& columns);
   void end_member(std::uint32_t crc);
 
-  std::FILE* file_;
+  File file_;
   std::uint64_t at_ = 0, values_ = 0, width_ = 0;
   std::uint32_t data_crc_ = 0;
   std::vector<Member> members_;

@@ -3,17 +3,16 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "session/impl.h"
-#include "session/npz.h"
+#include "session/record_file.h"
 
 namespace karakuri {
 
-using session_detail::File;
-using session_detail::NpzWriter;
+using session_detail::RecordFile;
+using session_detail::RecordHeader;
 
 // ---- columns
 
@@ -22,12 +21,23 @@ namespace {
 constexpr double kGone = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kLinkColumns[] = {"px", "py", "pz", "qw", "qx", "qy", "qz",
                                         "vx", "vy", "vz", "wx", "wy", "wz"};
+constexpr const char* kLinkUnits[] = {"m",   "m",   "m",   "1",     "1",     "1",    "1",
+                                      "m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"};
 constexpr std::size_t kPerLink = std::size(kLinkColumns);
 
 void add_names(std::vector<std::string>& names, const std::string& joint, const char* what,
                std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     names.push_back(count == 1 ? fmt::format("{}.{}", joint, what) : fmt::format("{}.{}{}", joint, what, i));
+}
+
+/// Of coordinates, rates and efforts; angles come last, and a quaternion last of all.
+void add_units(std::vector<std::string>& units, JointKind kind) {
+  const int dofs = v_size(kind), scalars = has_quaternion(kind) ? dofs - 3 : dofs;
+  const auto slides = [&](int dof) { return dof_kind(kind, dof) == DofKind::kTranslation; };
+  for (int k = 0; k < q_size(kind); ++k) units.push_back(k >= scalars ? "1" : slides(k) ? "m" : "rad");
+  for (int k = 0; k < dofs; ++k) units.push_back(slides(k) ? "m/s" : "rad/s");
+  for (int k = 0; k < dofs; ++k) units.push_back(slides(k) ? "N" : "N m");
 }
 
 void read_link(const World& world, LinkId link, std::span<double> out) {
@@ -46,10 +56,12 @@ void read_link(const World& world, LinkId link, std::span<double> out) {
 RecordColumns::RecordColumns(const Session& session) {
   const Mechanism& m = session.world().scene().mechanism;
   names_.push_back("time");
+  units_.push_back("s");
   for (const LinkId id : m.link_ids()) {
     if (id == m.world() || m.link(id).is_virtual()) continue;
     links_.push_back(id);
     for (const char* column : kLinkColumns) names_.push_back(fmt::format("{}.{}", m.link(id).name, column));
+    units_.insert(units_.end(), std::begin(kLinkUnits), std::end(kLinkUnits));
   }
   for (const JointId id : m.joint_ids()) {
     const std::size_t coordinates = session.world().q(id).size(), dofs = session.world().v(id).size();
@@ -58,6 +70,7 @@ RecordColumns::RecordColumns(const Session& session) {
     add_names(names_, m.joint(id).name, "q", coordinates);
     add_names(names_, m.joint(id).name, "v", dofs);
     add_names(names_, m.joint(id).name, "tau", dofs);
+    add_units(units_, m.joint(id).kind);
   }
 }
 
@@ -88,18 +101,35 @@ void RecordColumns::read(const Session& session, std::span<double> row) const {
 
 // ---- the file
 
+namespace {
+
+using Make = std::unique_ptr<RecordFile> (*)(const std::filesystem::path&, const RecordHeader&);
+
+Make maker_of(const std::string& ending) {
+  if (ending == ".csv") return session_detail::make_csv;
+  if (ending == ".npz") return session_detail::make_npz;
+  if (ending == ".h5" || ending == ".hdf5") return session_detail::make_hdf5;
+  return nullptr;
+}
+
+}  // namespace
+
+bool session_detail::close(File& file) {
+  const bool flushed = std::fflush(file.get()) == 0 && std::ferror(file.get()) == 0;
+  const bool closed = std::fclose(file.release()) == 0;
+  return flushed && closed;
+}
+
 struct Recorder::Impl {
   std::filesystem::path path;
-  File file;
+  std::unique_ptr<RecordFile> file;  // none: closed
   RecordColumns columns;
   std::vector<double> row;
-  std::optional<NpzWriter> npz;  // else CSV
-  fmt::memory_buffer text;
   long long rows = 0;
   bool failed = false;
 
-  Impl(std::filesystem::path p, File f, const Session& session)
-      : path(std::move(p)), file(std::move(f)), columns(session), row(columns.names().size()) {}
+  Impl(std::filesystem::path p, const Session& session)
+      : path(std::move(p)), columns(session), row(columns.names().size()) {}
 
   std::vector<Diagnostic> failure() {
     failed = true;
@@ -107,53 +137,26 @@ struct Recorder::Impl {
     return {{Severity::kError, path.string(), fmt::format("writing failed after {} rows: {}", rows, reason),
              "free some space, record less often (--record-every), or give another path"}};
   }
-  bool bad() const { return std::ferror(file.get()) != 0; }
-  void flush_text() {
-    std::fwrite(text.data(), 1, text.size(), file.get());
-    text.clear();
-  }
 };
-
-namespace {
-
-constexpr std::size_t kTextKept = 1u << 20;  // [bytes]
-
-/// As RFC 4180 wants names with commas, quotes or ends of lines.
-std::string csv_name(const std::string& name) {
-  if (name.find_first_of(",\"\r\n") == name.npos) return name;
-  std::string out = "\"";
-  for (const char c : name) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
-}  // namespace
 
 Result<Recorder> Recorder::open(const std::filesystem::path& path, const Session& session) {
   const std::string ending = path.extension().string();
-  if (ending != ".csv" && ending != ".npz") {
+  const Make make = maker_of(ending);
+  if (!make) {
     return Diagnostic{
         Severity::kError, path.string(),
         ending.empty() ? "a record needs an ending" : fmt::format("records do not end in '{}'", ending),
-        "end the name in .csv, or in .npz for large runs"};
+        "end the name in .csv, or for large runs in .npz, .h5 or .hdf5"};
   }
+  auto impl = std::make_unique<Impl>(path, session);
   errno = 0;
-  File file(std::fopen(path.c_str(), "wb"));
-  if (!file) {
+  impl->file = make(path, {impl->columns.names(), impl->columns.units(), session.scene().name,
+                           session.world().settings().dt});
+  if (!impl->file) {
     return Diagnostic{Severity::kError, path.string(),
-                      fmt::format("it cannot be written: {}", std::strerror(errno)),
+                      fmt::format("it cannot be written: {}",
+                                  errno != 0 ? std::strerror(errno) : "the file system refuses"),
                       "give a path in a folder that exists and that you may write to"};
-  }
-  auto impl = std::make_unique<Impl>(path, std::move(file), session);
-  if (ending == ".npz") {
-    impl->npz.emplace(impl->file.get(), impl->columns.names());
-  } else {
-    const std::vector<std::string>& names = impl->columns.names();
-    for (std::size_t i = 0; i < names.size(); ++i)
-      fmt::format_to(std::back_inserter(impl->text), "{}{}", i == 0 ? "" : ",", csv_name(names[i]));
-    impl->text.push_back('\n');
   }
   return Recorder(std::move(impl));
 }
@@ -173,17 +176,7 @@ std::vector<Diagnostic> Recorder::record(const Session& session) {
   if (r.failed || !r.file) return {};
   r.columns.read(session, r.row);
   errno = 0;
-  if (r.npz) {
-    r.npz->add(r.row);
-  } else {
-    for (std::size_t i = 0; i < r.row.size(); ++i) {
-      if (i > 0) r.text.push_back(',');
-      fmt::format_to(std::back_inserter(r.text), "{}", r.row[i]);
-    }
-    r.text.push_back('\n');
-    if (r.text.size() >= kTextKept) r.flush_text();
-  }
-  if (r.bad()) return r.failure();
+  if (!r.file->add(r.row)) return r.failure();
   ++r.rows;
   return {};
 }
@@ -192,11 +185,11 @@ std::vector<Diagnostic> Recorder::close() {
   Impl& r = *impl_;
   if (!r.file) return {};
   errno = 0;
-  if (!r.failed && r.npz) r.npz->finish();
-  if (!r.failed && !r.npz) r.flush_text();
-  const bool flushed = std::fflush(r.file.get()) == 0 && !r.bad();
-  const bool closed = std::fclose(r.file.release()) == 0;
-  if (r.failed || (flushed && closed)) return {};
+  const bool finished = r.file->finish();
+  const int reason = errno;
+  r.file.reset();
+  errno = reason;
+  if (r.failed || finished) return {};
   return r.failure();
 }
 

@@ -25,15 +25,24 @@ Stroke stroke_of(const World& world, const Actuator& actuator) {
     if (dof < q.size()) out.length += t.gear * q[dof];
     out.rate += t.gear * v[dof];
   }
+  const Stroke cable = stroke_of(world, actuator.cable);
+  out.length += cable.length, out.rate += cable.rate;
+  if (const Thrust& t = actuator.thrust; world.model().find(t.link)) {
+    const Transform X_WT = world.pose(t.link) * t.X_LT;
+    const Motion V = world.velocity(t.link).shifted(X_WT.p - world.pose(t.link).p);
+    out.rate += t.force.dot(X_WT.R.transpose() * V.linear) + t.moment.dot(X_WT.R.transpose() * V.angular);
+  }
   return out;
 }
 
-double actuator_force(const World& world, const Actuator& a, double control) {
-  const double u = std::clamp(control, a.control.low, a.control.high);
+double actuator_force(const World& world, const Actuator& a, double x) {
+  const Interval& range = a.dynamics == ActuatorDynamics::kNone ? a.control : a.activation;
+  const double u = std::clamp(x, range.low, range.high);
+  const double damping = a.damping + a.control_damping * std::max(0.0, u);
   double force = a.gain * u + a.bias;
-  if (a.stiffness != 0 || a.damping != 0) {
+  if (a.stiffness != 0 || damping != 0) {
     const Stroke stroke = stroke_of(world, a);
-    force -= a.stiffness * stroke.length + a.damping * stroke.rate;
+    force -= a.stiffness * stroke.length + damping * stroke.rate;
   }
   return std::clamp(force, a.force.low, a.force.high);
 }
@@ -187,7 +196,7 @@ void Session::Impl::measure(int index, std::span<double> out) const {
     case SensorKind::kActuatorPosition: out[0] = stroke_of(world, scene.actuators[actuator]).length; break;
     case SensorKind::kActuatorVelocity: out[0] = stroke_of(world, scene.actuators[actuator]).rate; break;
     case SensorKind::kActuatorForce:
-      out[0] = actuator_force(world, scene.actuators[actuator], state.controls[actuator]);
+      out[0] = actuator_force(world, scene.actuators[actuator], signal(actuator));
       break;
     case SensorKind::kGyro:
     case SensorKind::kAccelerometer:

@@ -70,6 +70,7 @@ Session::Impl::Impl(LoadedScene loaded, World made, const SessionOptions& given)
     if (const auto* slider = std::get_if<Slider>(&scene.script.ui[i])) state.sliders[i] = slider->value;
   }
   take_controllers();
+  find_boxes();
 }
 
 const Keyframe* Session::Impl::find_keyframe(std::string_view name) const {
@@ -86,12 +87,15 @@ void Session::Impl::start(const Keyframe* keyframe) {
   for (const JointId loop : scene.open_loops) world.set_loop_closed(loop, false);
   for (const Breakable& b : scene.script.breakables) world.set_breaking(b.joint, b.force, b.torque);
   state.controls.assign(scene.actuators.size(), 0.0);
+  state.activations.assign(scene.actuators.size(), 0.0);
+  for (const LinkId link : scene.kinematic) world.set_kinematic(link, true);
   if (keyframe) {
     for (const InitialJoint& set : keyframe->joints) {
       if (!set.q.empty()) world.set_q(set.joint, set.q);
       if (!set.v.empty()) world.set_v(set.joint, set.v);
     }
     if (keyframe->control.size() == state.controls.size()) state.controls = keyframe->control;
+    if (keyframe->activation.size() == state.activations.size()) state.activations = keyframe->activation;
     world.set_time(keyframe->time);
   }
   state.next_event.clear();
@@ -139,8 +143,11 @@ void Session::step(int count) {
       if (s.hooks[k]) s.hooks[k](*this);
     }
     s.push();
+    s.push_surroundings();
+    s.push_actuators();
     if (s.drives_changed) s.apply_drives();
     s.world.step();
+    s.advance_activations();
     s.sample_sensors();
   }
 }
@@ -181,6 +188,7 @@ const LoadedScene& Session::scene() const { return impl_->scene; }
 World& Session::world() { return impl_->world; }
 const World& Session::world() const { return impl_->world; }
 std::span<const double> Session::controls() const { return impl_->state.controls; }
+std::span<const double> Session::activations() const { return impl_->state.activations; }
 std::span<const Diagnostic> Session::problems() const { return impl_->problems; }
 void Session::clear_problems() { impl_->problems.clear(); }
 

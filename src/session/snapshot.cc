@@ -1,6 +1,8 @@
 // A session's own state as a row of numbers. One list of fields serves writing and reading.
+#include <algorithm>
 #include <cmath>
 
+#include "karakuri/core/hash.h"
 #include "session/impl.h"
 
 namespace karakuri {
@@ -76,6 +78,7 @@ void visit(auto& ar, std::vector<T>& all) {
 }
 void visit(auto& ar, SessionState& s) {
   visit(ar, s.controls);
+  visit(ar, s.activations);
   visit(ar, s.sliders);
   visit(ar, s.driven);
   visit(ar, s.readings);
@@ -86,12 +89,23 @@ void visit(auto& ar, SessionState& s) {
 
 /// Sliders may have been added since `a` was taken.
 bool fits(const SessionState& a, const SessionState& b) {
-  return a.controls.size() == b.controls.size() && a.sliders.size() <= b.sliders.size() &&
-         a.readings.size() == b.readings.size() && a.next_sample.size() == b.next_sample.size() &&
-         a.next_event.size() == b.next_event.size();
+  return a.controls.size() == b.controls.size() && a.activations.size() == b.activations.size() &&
+         a.sliders.size() <= b.sliders.size() && a.readings.size() == b.readings.size() &&
+         a.next_sample.size() == b.next_sample.size() && a.next_event.size() == b.next_event.size();
 }
 
 }  // namespace
+
+std::uint64_t Session::hash() const {
+  const std::uint64_t of_world = world().hash();
+  if (!std::ranges::any_of(impl_->scene.actuators,
+                           [](const Actuator& a) { return a.dynamics != ActuatorDynamics::kNone; }))
+    return of_world;
+  Hash hash;
+  hash.add(of_world);
+  hash.add(impl_->state.activations);
+  return hash.value();
+}
 
 SessionSnapshot Session::snapshot() const {
   SessionSnapshot out{impl_->world.snapshot(), impl_->world.settings(), impl_->world.gravity(), {}};

@@ -28,7 +28,7 @@ void unite(World::Impl& w, int a, int b) {
   if (a != b) w.parent[std::max(a, b)] = std::min(a, b);
 }
 
-/// A moving kinematic tree wakes what it touches.
+/// A moving kinematic tree wakes what it touches, and what a loop joins to it.
 void wake_by_kinematic(World::Impl& w, int mover, int sleeper) {
   if (mover < 0 || sleeper < 0 || !w.trees[mover].kinematic || w.trees[sleeper].awake) return;
   const Tree& tree = w.model.trees[mover];
@@ -47,7 +47,13 @@ void World::Impl::connect_trees() {
     has_unresponsive = has_unresponsive || trees[t].kinematic || trees[t].quarantined;
   }
   for (std::size_t i = 0; i < model.loops.size(); ++i) {
-    if (state.loop_closed[i]) unite(*this, tree_of[model.loops[i].body_f], tree_of[model.loops[i].body_m]);
+    if (!state.loop_closed[i]) continue;
+    const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
+    unite(*this, a, b);
+    if (has_unresponsive) {
+      wake_by_kinematic(*this, a, b);
+      wake_by_kinematic(*this, b, a);
+    }
   }
   for (const Relation& r : model.relations) {
     const int first = tree_of[model.dofs[r.terms[0].dof].body];

@@ -221,6 +221,10 @@ void World::Impl::moved_by_hand(int tree) {
   trees[tree].quarantined = 0;
   trees[tree].awake = 1;
   forget_contacts_of(tree);
+  for (std::size_t i = 0; i < model.loops.size(); ++i) {  // a kinematic tree at rest would not wake them
+    const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
+    if (state.loop_closed[i] && (a == tree || b == tree)) wake_tree(a), wake_tree(b);
+  }
   view_fresh = false;
 }
 

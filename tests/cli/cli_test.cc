@@ -293,6 +293,9 @@ TEST_F(Cli, RecordsHaveARowForEveryStepAndOneBefore) {
   EXPECT_EQ(npz.code, 0);
   EXPECT_THAT(npz.out, HasSubstr("recorded: 51 rows, 49 columns in a.npz"));
   EXPECT_GT(std::filesystem::file_size(folder_ / "a.npz"), 51 * 49 * 8u);
+  const Outcome hdf5 = run("run robot.xml --headless --time 0.1 --record a.h5");
+  EXPECT_THAT(hdf5.out, HasSubstr("recorded: 51 rows, 49 columns in a.h5"));
+  EXPECT_GT(std::filesystem::file_size(folder_ / "a.h5"), 51 * 49 * 8u);
 }
 
 TEST_F(Cli, AFullDiskEndsTheRunWith1) {

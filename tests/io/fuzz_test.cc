@@ -139,19 +139,20 @@ const char* const kUrdf = R"(<?xml version="1.0"?>
 <sensor name="s" update_rate="20"><parent link="arm"/><origin xyz="0 0 1"/></sensor><gazebo reference="arm"><mu1>0.3</mu1></gazebo></robot>)";
 
 const char* const kMjcf =
-    R"(<mujoco model="m"><compiler angle="radian" eulerseq="xyz" autolimits="true"/><option timestep="0.002" gravity="0 0 -9"><flag contact="enable"/></option>
+    R"(<mujoco model="m"><compiler angle="radian" eulerseq="xyz" autolimits="true"/><option timestep="0.002" gravity="0 0 -9" density="1.2" viscosity=".1" wind="1 0 0"><flag contact="enable"/></option>
 <default><geom density="900"/><default class="a"><joint axis="1 0 0" range="-1 1" solreflimit=".05 1" solimplimit=".8 .9 .01"/><position kp="3"/></default></default>
 <asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1" face="0 2 1 0 1 3 0 3 2 1 2 4 1 4 3 2 3 4" scale="1 1 1"/><hfield name="h" nrow="2" ncol="3" size="1 1 1 1" elevation="0 1 2 3 4 5"/><material name="x" rgba="1 0 0 1"/></asset>
 <worldbody><geom name="floor" type="plane" size="0 0 1"/><geom type="hfield" hfield="h"/><frame pos="0 0 1"><body name="b" euler="0 0 1"><freejoint/><geom name="g" type="box" size=".1 .2 .3" friction="1 .1 .1" condim="4" material="x"/>
-<site name="s" pos="1 0 0"/><body name="c" pos="0 0 1" childclass="a"><joint name="j"/><joint name="k" axis="0 1 0" ref="0.3"/><geom name="n" type="mesh" mesh="m" contype="2"/>
-<body name="d" quat="1 0 0 1"><site name="o"/><joint name="l" type="ball"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/></body></body></body></frame></worldbody>
-<contact><exclude body1="b" body2="d"/><pair geom1="floor" geom2="n" friction="1 1 .1 .1 .1"/></contact><equality><connect body1="d" body2="b" anchor="0 0 1" solref="-900 -30"/><weld body1="c" body2="world" solimp=".5 .9 .01 .5 2"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0" solref=".1 1"/></equality>
-<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed><spatial name="u" stiffness="3" damping="1" range="0 2" springlength=".1 .2" solreflimit=".1 1"><site site="s"/><site site="o"/></spatial></tendon><actuator><position name="p" joint="j" class="a" ctrlrange="-1 1"/><motor tendon="t" gear="2"/><general joint="k" gainprm="1" biasprm="0 -1 -1" biastype="affine"/><damper joint="k" kv="2" ctrlrange="0 1"/></actuator>
-<sensor><gyro site="s"/><jointpos joint="j"/><framepos objtype="body" objname="c"/></sensor><keyframe><key name="home" qpos="0 0 1 1 0 0 0 0 0 1 0 0 0" ctrl="0 0 0 0"/></keyframe></mujoco>)";
+<site name="s" pos="1 0 0"/><body name="c" pos="0 0 1" childclass="a" gravcomp=".5"><joint name="j" margin=".1"/><joint name="k" axis="0 1 0" ref="0.3" springdamper=".2 1"/><geom name="n" type="mesh" mesh="m" contype="2"/>
+<body name="d" quat="1 0 0 1"><site name="o"/><joint name="l" type="ball"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="capsule" fromto="0 0 0 1 0 0" size=".1"/></body></body></body></frame><body name="lead" mocap="true"><site name="q"/><geom size=".1"/></body>
+<replicate count="3" offset="1 0 0" euler="0 0 .5" sep="_"><body name="r"><joint name="rj"/><geom size=".1"/><replicate count="2" offset="0 0 1"><site name="rs"/></replicate></body></replicate></worldbody>
+<contact><exclude body1="b" body2="d"/><pair geom1="floor" geom2="n" friction="1 1 .1 .1 .1"/></contact><equality><connect body1="d" body2="b" anchor="0 0 1" solref="-900 -30"/><weld body1="c" body2="world" solimp=".5 .9 .01 .5 2"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0" solref=".1 1"/><tendon tendon1="t" tendon2="tt" polycoef="0 2 0 0 0" solref=".1 1"/></equality>
+<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed><fixed name="tt"><joint joint="k" coef="1"/></fixed><spatial name="w" stiffness="2" damping="1" springlength=".1 .3"><site site="s"/><site site="o"/><pulley divisor="2"/><site site="q"/><site site="s"/><site site="o"/></spatial><spatial name="u" stiffness="3" damping="1" range="0 2" springlength=".1 .2" solreflimit=".1 1"><site site="s"/><site site="o"/></spatial></tendon><actuator><position name="p" joint="j" class="a" ctrlrange="-1 1"/><motor tendon="t" gear="2"/><general joint="k" gainprm="1" biasprm="0 -1 -1" biastype="affine"/><damper joint="k" kv="2" ctrlrange="0 1"/><motor site="s" gear="0 0 1 0 0 .1"/><motor tendon="w" gear="-1"/><motor joint="rj"/><position joint="j" kp="3" dampratio="1" timeconst=".1"/><general joint="k" dyntype="filterexact" dynprm=".1" actrange="-1 1"/><intvelocity joint="k" kp="2" actrange="-1 1"/><cylinder joint="j" timeconst=".1" diameter=".2" bias="1 2 3"/></actuator>
+<sensor><gyro site="s"/><jointpos joint="j"/><framepos objtype="body" objname="c"/><jointvel joint="rj"/></sensor><keyframe><key name="home" qpos="0 0 1 1 0 0 0 0 0 1 0 0 0 0 0 0" ctrl="0 0 0 0 0 0 0 0 0 0 0 0 0" act="1 2 3 4" mpos="0 0 1" mquat="1 0 0 0"/></keyframe></mujoco>)";
 
 const char* const kSdf =
     R"(<?xml version="1.0"?><sdf version="1.9"><model name="m"><link name="a"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
-<collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision></link><link name="b"><visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual><sensor name="s" type="imu"><imu/></sensor><sensor name="t" type="camera"/><sensor name="u" type="altimeter"/><sensor name="w" type="navsat"/></link>
+<collision name="c"><geometry><box><size>1 2 3</size></box></geometry><surface><bounce><restitution_coefficient>.5</restitution_coefficient></bounce></surface></collision></link><link name="b"><collision name="h"><geometry><heightmap><uri>hills.png</uri><size>4 2 10</size></heightmap></geometry></collision><visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry></visual><sensor name="s" type="imu"><imu/></sensor><sensor name="t" type="camera"/><sensor name="u" type="altimeter"/><sensor name="w" type="navsat"/></link>
 <frame name="f" attached_to="b"/><joint name="j" type="revolute"><parent>a</parent><child>f</child><axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint></model></sdf>)";
 
 const char* const kGltf =
@@ -205,8 +206,12 @@ no_contact: [{between: [a, c]}]
 initial: [{joint: c, q: [1, 2], v: [3, 4]}]
 frames: [{name: tip, link: c, at: [1, 2, 3]}]
 sensors: [{name: s, kind: gyro, link: a, noise: 0.1}]
-actuators: [{name: m, joints: [{joint: b, gear: 2}], control: [-1, 1]}]
-keyframes: [{name: k, joints: [{joint: b, q: 1}], control: [1]}]
+actuators: [{name: m, joints: [{joint: b, gear: 2}], control: [-1, 1], dynamics: filter, time_constant: 0.1, activation: [-1, 1]}, {name: n, thrust: {link: a, at: [1, 0, 0], rpy: [1, 2, 3], force: [0, 0, 1], moment: [0, 1, 0]}, dynamics: exact-filter}, {name: o, cable: [{from: a, from_point: [1, 0, 0], to: b, share: 0.5}, {from: b}]}]
+keyframes: [{name: k, joints: [{joint: b, q: 1}], control: [1, 2, 3], activation: [0.5, 1, 0]}]
+cables: [{name: c, path: [{from: a, to: c, to_point: [0, 0, 1]}], stiffness: 2, damping: 1, rest: [0.1, 0.5]}]
+lifts: [{link: b, share: 0.5}]
+fluid: {density: 1.2, viscosity: 0.1, wind: [1, 2, 3]}
+kinematic: [d_0_1]
 couplings: [{follower: b, leader: f, stiffness: 5, damping: 1}]
 tendons: [{name: t, joints: [{joint: b, gear: 2}], range: [-1, 1], limit_stiffness: 3}]
 controllers: [{joints: "*", target: 1, stiffness: 2}]

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <fstream>
+
 #include "io/corpus.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/model/model.h"
@@ -24,6 +28,64 @@ std::string link(const std::string& name, const std::string& pose) {
 Result<LoadedScene> load(const std::string& body) {
   return load_sdf("<?xml version='1.0'?>\n<sdf version='1.9'>\n" + body + "</sdf>\n", "robot.sdf",
                   uncached());
+}
+
+TEST(Sdf, SurfacesBounce) {
+  std::string text = link("a", "0 0 1 0 0 0");
+  text.replace(text.find("</collision>"), 12,
+               "<surface><bounce><restitution_coefficient>.7</restitution_coefficient></bounce></surface>"
+               "</collision>");
+  const Result<LoadedScene> loaded = load("<model name='m'>" + text + "</model>");
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  EXPECT_TRUE(loaded->notes.empty()) << to_string(loaded->notes);
+  const Mechanism& m = loaded->scene.mechanism;
+  EXPECT_EQ(m.material(m.link(m.find_link("a")).shapes[0].material)->surface.restitution, 0.7);
+  text.replace(text.find(">.7<"), 4, ">1.7<");
+  const Result<LoadedScene> refused = load("<model name='m'>" + text + "</model>");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(to_string(refused.errors()), HasSubstr("robot.sdf:3: error: Error reading element <restitution_coefficient>"));
+}
+
+/// Three by two grey pixels: 255 0 51 above 102 0 255.
+constexpr unsigned char kHills[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+    0x52, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x02, 0x08, 0x00, 0x00, 0x00, 0x00, 0xb8,
+    0x1f, 0x39, 0xc6, 0x00, 0x00, 0x00, 0x10, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0xf8,
+    0xcf, 0x60, 0xcc, 0x90, 0xc6, 0xf0, 0x1f, 0x00, 0x0a, 0x31, 0x02, 0x98, 0xc7, 0x47, 0xe0,
+    0xff, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+TEST(Sdf, HeightmapsAreTerrain) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("karakuri_heightmap_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "hills.png", std::ios::binary)
+      .write(reinterpret_cast<const char*>(kHills), sizeof kHills);
+  const auto world = [&](const std::string& file) {
+    return load_sdf(
+        "<sdf version='1.9'><world name='w'><model name='t'><static>true</static><link name='l'>"
+        "<collision name='c'><geometry><heightmap><uri>" +
+            file +
+            "</uri><size>4 2 10</size><pos>0 0 1</pos></heightmap></geometry></collision></link>"
+            "</model></world></sdf>",
+        folder / "world.sdf", uncached());
+  };
+  const Result<LoadedScene> loaded = world("hills.png");
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
+  const Mechanism& m = loaded->scene.mechanism;
+  const ShapePlacement& placed = m.link(m.find_link("t::l")).shapes[0];
+  EXPECT_EQ(placed.X_LS.p, Vec3(0, 0, 1));
+  const Heightfield& field = loaded->scene.shapes[placed.shape].as_heightfield();
+  EXPECT_EQ(field.vertex(0, 0), Vec3(-2, -1, 4)) << "the picture's lower left";
+  EXPECT_EQ(field.vertex(2, 0), Vec3(2, -1, 10));
+  EXPECT_EQ(field.vertex(0, 1), Vec3(-2, 1, 10));
+  EXPECT_EQ(field.vertex(2, 1), Vec3(2, 1, 2));
+  EXPECT_THAT(to_string(world("none.png").errors()), HasSubstr("there is no heightmap 'none.png'"));
+  std::ofstream(folder / "bad.png") << "no picture";
+  EXPECT_THAT(to_string(world("bad.png").errors()), HasSubstr("this is no picture: 'bad.png'"));
+  const Result<LoadedScene> other = world("dem.tif");
+  ASSERT_TRUE(other.ok());
+  EXPECT_THAT(to_string(other->notes), HasSubstr("heightmaps are read from PNG"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Sdf, AModelWithEveryJoint) {

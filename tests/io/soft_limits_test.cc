@@ -143,12 +143,12 @@ solimplimit=".9 .95 .001"/><geom size=".1"/></body></worldbody><equality><weld b
   EXPECT_TRUE(model.loops[0].held());
 }
 
-/// What is not straight between two sites is told with its line, and what names it does not fail.
-TEST(SpatialTendons, ThatAreNotStraightAreTold) {
+/// What is wrapped around geoms is told with its line, and what names it does not fail.
+TEST(SpatialTendons, ThatAreWrappedAreTold) {
   const Result<LoadedScene> loaded =
-      load_mjcf(in_file(R"(<worldbody><site name="a"/><body name="b"><freejoint/><geom size=".1"/>
+      load_mjcf(in_file(R"(<worldbody><site name="a"/><body name="b"><freejoint/><geom name="g" size=".1"/>
 <site name="c"/><site name="d" pos="0 0 1"/></body></worldbody>
-<tendon><spatial name="t"><site site="a"/><site site="c"/>
+<tendon><spatial name="t"><site site="a"/><geom geom="g"/>
 <site site="d"/></spatial></tendon><actuator>
 <motor tendon="t"/></actuator>)"),
                 "s.xml", uncached());

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <hdf5.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -134,6 +139,138 @@ assert (run["data"] == table).all()
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
+/// A dataset of words, or of numbers, as the library itself reads it.
+class Hdf5Reader {
+ public:
+  explicit Hdf5Reader(const fs::path& path) : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)) {}
+  ~Hdf5Reader() {
+    if (file_ >= 0) H5Fclose(file_);
+  }
+  bool ok() const { return file_ >= 0; }
+
+  std::vector<std::string> words(const char* name) const {
+    const hid_t set = H5Dopen2(file_, name, H5P_DEFAULT), type = H5Dget_type(set), space = H5Dget_space(set);
+    const std::size_t longest = H5Tget_size(type),
+                      count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space));
+    std::string bytes(longest * count, '\0');
+    H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data());
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(bytes.substr(i * longest, longest).c_str());
+    H5Sclose(space), H5Tclose(type), H5Dclose(set);
+    return out;
+  }
+  std::vector<double> numbers(const char* name, std::array<hsize_t, 2>& size) const {
+    const hid_t set = H5Dopen2(file_, name, H5P_DEFAULT), space = H5Dget_space(set);
+    H5Sget_simple_extent_dims(space, size.data(), nullptr);
+    std::vector<double> out(size[0] * size[1]);
+    H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data());
+    H5Sclose(space), H5Dclose(set);
+    return out;
+  }
+  double attribute(const char* name) const {
+    double out = 0;
+    const hid_t attribute = H5Aopen(file_, name, H5P_DEFAULT);
+    H5Aread(attribute, H5T_NATIVE_DOUBLE, &out);
+    H5Aclose(attribute);
+    return out;
+  }
+
+ private:
+  hid_t file_;
+};
+
+TEST_F(Records, InHdf5AreThoseOfTheWorld) {
+  Session session = make_session(three_kinds());
+  Result<Recorder> recorder = Recorder::open(folder_ / "a.h5", session);
+  ASSERT_TRUE(recorder.ok()) << to_string(recorder.errors());
+  const RecordColumns columns(session);
+  const std::size_t width = columns.names().size();
+  std::vector<double> expected;
+  for (int i = 0; i < 3000; ++i) {  // several chunks of a megabyte and a part of one
+    session.step();
+    EXPECT_TRUE(recorder->record(session).empty());
+    expected.resize(expected.size() + width);
+    columns.read(session, std::span(expected).last(width));
+  }
+  EXPECT_TRUE(recorder->close().empty());
+  ASSERT_GT(expected.size() * 8, 1u << 20);
+  const Hdf5Reader file(folder_ / "a.h5");
+  ASSERT_TRUE(file.ok());
+  std::array<hsize_t, 2> size{};
+  EXPECT_EQ(file.numbers("data", size), expected);
+  EXPECT_EQ(size, (std::array<hsize_t, 2>{3000, width}));
+  EXPECT_EQ(file.words("columns"), columns.names());
+  EXPECT_EQ(file.attribute("step"), session.world().settings().dt);
+  const std::vector<std::string> units = file.words("units");
+  ASSERT_EQ(units.size(), width);
+  const auto unit = [&](const char* name) {
+    return units[static_cast<std::size_t>(std::ranges::find(columns.names(), name) -
+                                          columns.names().begin())];
+  };
+  EXPECT_EQ(unit("time"), "s");
+  EXPECT_EQ(unit("hand.vz"), "m/s");
+  EXPECT_EQ(unit("hinge.q"), "rad");
+  EXPECT_EQ(unit("hinge.tau"), "N m");
+  EXPECT_EQ(unit("ball.q0"), "1");
+  EXPECT_EQ(unit("ball.v2"), "rad/s");
+  EXPECT_EQ(unit("box.q2"), "m");
+  EXPECT_EQ(unit("box.q3"), "1");
+  EXPECT_EQ(unit("box.tau2"), "N");
+  EXPECT_EQ(unit("box.tau3"), "N m");
+}
+
+TEST_F(Records, InHdf5OfAKilledRunCanBeRead) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Session session = make_session(three_kinds());
+    Result<Recorder> recorder = Recorder::open(folder_ / "a.h5", session);
+    for (int i = 0; i < 3000; ++i) recorder->record(session);
+    _exit(0);  // as a kill would: nothing is closed
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const Hdf5Reader file(folder_ / "a.h5");
+  ASSERT_TRUE(file.ok());
+  std::array<hsize_t, 2> size{};
+  const std::vector<double> data = file.numbers("data", size);
+  EXPECT_GT(size[0], 1000u) << "whole chunks, each of a megabyte";
+  EXPECT_LT(size[0], 3000u) << "or the test shows nothing";
+  EXPECT_EQ(data[(size[0] - 1) * size[1] + 1], data[1]);
+  EXPECT_EQ(file.words("columns")[0], "time");
+}
+
+TEST_F(Records, InHdf5AreReadByOthers) {
+  if (std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) GTEST_SKIP() << "no h5py here";
+  Session session = make_session(three_kinds());
+  for (const char* name : {"a.csv", "a.hdf5"}) {
+    ASSERT_TRUE(session.reset().empty());
+    Result<Recorder> recorder = Recorder::open(folder_ / name, session);
+    ASSERT_TRUE(recorder.ok());
+    for (int i = 0; i < 100; ++i) {
+      session.step();
+      EXPECT_TRUE(recorder->record(session).empty());
+    }
+    EXPECT_TRUE(recorder->close().empty());
+  }
+  std::ofstream(folder_ / "compare.py") << R"(
+import h5py, numpy
+run = h5py.File("a.hdf5")
+names = open("a.csv").readline().strip().split(",")
+assert list(run["columns"].asstr()) == names
+assert (run["data"][:] == numpy.loadtxt("a.csv", delimiter=",", skiprows=1)).all()
+assert isinstance(run.attrs["step"], float), run.attrs["step"]
+assert isinstance(run.attrs["scene"], str) or run.attrs["scene"].decode() == "", run.attrs["scene"]
+)";
+  const std::string command = fmt::format("cd '{}' && /usr/bin/python3 compare.py 2>&1", folder_.string());
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  if (std::system("command -v h5dump >/dev/null") != 0) return;
+  EXPECT_EQ(
+      std::system(
+          fmt::format("h5dump -H '{}' | grep -q H5T_IEEE_F64LE", (folder_ / "a.hdf5").string()).c_str()),
+      0);
+}
+
 TEST_F(Records, ThatCannotBeWrittenSaySo) {
   Session session = make_session(three_kinds());
   const auto expect_refused = [&](const fs::path& path, const std::string& what) {
@@ -143,7 +280,8 @@ TEST_F(Records, ThatCannotBeWrittenSaySo) {
   };
   expect_refused(folder_ / "no" / "such" / "folder.csv", "it cannot be written: No such file");
   expect_refused(folder_ / "a.txt", "records do not end in '.txt'");
-  expect_refused(folder_ / "a", "end the name in .csv");
+  expect_refused(folder_ / "a", "end the name in .csv, or for large runs in .npz, .h5 or .hdf5");
+  expect_refused(folder_ / "no" / "such" / "folder.h5", "it cannot be written: No such file");
   fs::create_directory(folder_ / "folder.csv");
   expect_refused(folder_ / "folder.csv", "it cannot be written");
 }
@@ -151,6 +289,10 @@ TEST_F(Records, ThatCannotBeWrittenSaySo) {
 TEST_F(Records, OnAFullDiskAreToldOnce) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   Session session = make_session(three_kinds());
+  fs::create_symlink("/dev/full", folder_ / "full.h5");  // writes what is known at once
+  const Result<Recorder> refused = Recorder::open(folder_ / "full.h5", session);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(to_string(refused.errors()), HasSubstr("No space left on device"));
   for (const char* name : {"full.csv", "full.npz"}) {
     fs::create_symlink("/dev/full", folder_ / name);
     Result<Recorder> recorder = Recorder::open(folder_ / name, session);

@@ -45,12 +45,39 @@ struct Camera {
   double field_of_view = std::numbers::pi / 4;  // vertical [rad]
 };
 
-/// force = gain * control + bias - stiffness * length - (damping + control_damping * control) * rate, with
-/// the control and then the force cut to their ranges. length and rate are sums over the transmissions. A
-/// motor has gain alone; a position servo has gain = stiffness; a velocity servo has gain = damping.
+/// A piece of a cable, straight between points of two links. length += share * distance, pull += share *
+/// force.
+struct CableSegment {
+  LinkId from, to;
+  Vec3 p_from = Vec3::Zero(), p_to = Vec3::Zero();  // in the links' frames [m]
+  double share = 1;
+};
+
+/// What an actuator's force does to a link, in axes that are fixed to it: propellers, jets. Its length is 0.
+struct Thrust {
+  LinkId link;  // none: there is no thrust
+  Transform X_LT;
+  Vec3 force = Vec3::Zero(), moment = Vec3::Zero();  // per unit of force, on T's origin, in T's axes
+};
+
+/// What becomes of a control u before it acts, as a state x of the actuator's own.
+enum class ActuatorDynamics : std::uint8_t {
+  kNone,         // x = u
+  kIntegrator,   // dx/dt = u
+  kFilter,       // dx/dt = (u - x) / time_constant, by Euler's method
+  kExactFilter,  // the same, exact for a control that is constant over the step
+};
+
+/// force = gain * x + bias - stiffness * length - (damping + control_damping * x) * rate, with the control
+/// and then the force cut to their ranges; x is the control, or what the dynamics make of it, cut to its own.
+/// length and rate are sums over transmissions, cable and thrust. A motor has gain alone; a position servo
+/// has gain = stiffness; a velocity servo has gain = damping. Joints are driven implicitly, cables and
+/// thrusts by the force at the start of each step.
 struct Actuator {
   std::string name;
   std::vector<Transmission> transmissions;
+  std::vector<CableSegment> cable;
+  Thrust thrust;
   double gain = 1;
   double bias = 0;
   double stiffness = 0;
@@ -58,16 +85,22 @@ struct Actuator {
   double control_damping = 0;
   Interval control;
   Interval force;
+  ActuatorDynamics dynamics = ActuatorDynamics::kNone;
+  double time_constant = 1;  // of filters [s]
+  Interval activation;       // of x, where there are dynamics
 };
+/// x after a step of `dt` with this control.
+double next_activation(const Actuator& actuator, double activation, double control, double dt);
 
-/// What one dof of an actuator is given at a control: an implicit drive, and an effort to be added to it.
+/// What one dof of an actuator is given at x, a control or what dynamics made of it: an implicit drive, and
+/// an effort to be added to it.
 struct ActuatorOutput {
   Drive drive;
   double effort = 0;
 };
 /// Exact for an actuator of one transmission whose force range is symmetric about zero; a range that is not
 /// is cut at its larger end, and of several transmissions each takes its share of the gains.
-ActuatorOutput actuator_output(const Actuator& actuator, double control, std::size_t transmission = 0);
+ActuatorOutput actuator_output(const Actuator& actuator, double x, std::size_t transmission = 0);
 
 enum class SensorKind : std::uint8_t {
   kJointPosition,
@@ -109,12 +142,35 @@ struct Sensor {
   double rate = 0;    // [Hz]; 0: every step
 };
 
+/// A spring and damper on the length of a cable: pulls beyond `rest`, and pushes where it is shorter.
+struct Cable {
+  std::string name;
+  std::vector<CableSegment> path;
+  double stiffness = 0, damping = 0;  // [N/m], [N s/m]
+  Interval rest{0, 0};                // lengths at which the spring is at ease [m]
+};
+
+/// A link that is held up against a share of its weight, whatever gravity is.
+struct Lift {
+  LinkId link;
+  double share = 1;
+};
+
+/// What fills the world. It acts on each link as on the box of the same mass and moments: drag across its
+/// faces by density, and that of a sphere of its mean size by viscosity.
+struct Fluid {
+  double density = 0;        // [kg/m^3]
+  double viscosity = 0;      // [Pa s]
+  Vec3 wind = Vec3::Zero();  // its velocity [m/s]
+  bool acts() const { return density > 0 || viscosity > 0; }
+};
+
 /// A whole state with a name. Joints that are not listed are at their initial place.
 struct Keyframe {
   std::string name;
   double time = 0;
   std::vector<InitialJoint> joints;
-  std::vector<double> control;  // by actuator; empty: not said
+  std::vector<double> control, activation;  // by actuator; empty: not said
 };
 
 struct LoadedScene {
@@ -128,6 +184,10 @@ struct LoadedScene {
   std::vector<Actuator> actuators;
   std::vector<Sensor> sensors;
   std::vector<Keyframe> keyframes;
+  std::vector<Cable> cables;
+  std::vector<Lift> lifts;
+  Fluid fluid;
+  std::vector<LinkId> kinematic;    // links whose trees move as their velocities say, from the start
   std::vector<JointId> open_loops;  // joints that close loops, but not at the start
   Script script;                    // of native scenes
   std::vector<Diagnostic> notes;    // what was understood otherwise than meant; once per feature

@@ -21,6 +21,8 @@ class RecordColumns {
  public:
   explicit RecordColumns(const Session& session);
   const std::vector<std::string>& names() const { return names_; }
+  /// SI, of each: "s", "m", "rad/s", "N m", or "1" for parts of quaternions.
+  const std::vector<std::string>& units() const { return units_; }
   /// The present values, in the order of names(). Not-a-number for what is gone.  @pre row.size() ==
   /// names().size()
   void read(const Session& session, std::span<double> row) const;
@@ -30,14 +32,14 @@ class RecordColumns {
     JointId joint;
     std::size_t coordinates = 0, dofs = 0;
   };
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, units_;
   std::vector<LinkId> links_;
   std::vector<JointColumns> joints_;
 };
 
 class Recorder {
  public:
-  /// The ending tells the format: .csv, with a line of names, or .npz for large runs, with the arrays
+  /// The ending tells the format: .csv, with a line of names; or for large runs .npz or .h5, with the arrays
   /// `columns` (names) and `data` (a row for each record). Errors: another ending, or a file that cannot be
   /// written.
   static Result<Recorder> open(const std::filesystem::path& file, const Session& session);

@@ -38,7 +38,7 @@ struct SessionSnapshot {
   Snapshot world;
   WorldSettings settings;
   Vec3 gravity = kEarthGravity;
-  std::vector<double> own;  // controls, sliders, drives, readings, when events are due
+  std::vector<double> own;  // controls, activations, sliders, drives, readings, when events are due
 };
 
 class Session;
@@ -90,6 +90,8 @@ class Session {
 
   /// By index of scene().actuators; cut to the actuator's range when used.
   std::span<const double> controls() const;
+  /// What the dynamics of actuators have made of their controls, likewise; 0 where there are none.
+  std::span<const double> activations() const;
   bool set_control(int actuator, double control);
   /// What the keys joint.NAME.effort and .stiffness, .damping, ... set, by id: it adds to what actuators
   /// give. False, with nothing done, where there is no such dof or a number is not possible.
@@ -139,8 +141,8 @@ class Session {
   SessionSnapshot snapshot() const;
   /// Errors when it is of another scene or damaged; nothing changes then.
   std::vector<Diagnostic> restore(const SessionSnapshot& snapshot);
-  /// Of the world's state; equal for equal bits.
-  std::uint64_t hash() const { return world().hash(); }
+  /// Of the world's state and of what actuators keep; equal for equal bits.
+  std::uint64_t hash() const;
 
   struct Impl;
 

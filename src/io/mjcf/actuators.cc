@@ -1,6 +1,11 @@
 // <actuator>. MuJoCo's shortcuts are settings of one general actuator,
 //   force = (g0 + g1 * length + g2 * rate) * control + b0 + b1 * length + b2 * rate,
-// and its defaults are such settings too, so they are applied one after the other.
+// and its defaults are such settings too, so they are applied one after the other. `control` may be a state
+// that follows it.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include <fmt/format.h>
 
 #include "io/mjcf/context.h"
@@ -10,11 +15,40 @@ namespace karakuri::io {
 namespace {
 
 struct General {
-  bool affine_bias = false, fixed_gain = true, no_dynamics = true;
-  bool affine_gain = false;  // of the rate alone
+  bool affine_bias = false, fixed_gain = true;
+  std::size_t dynamics = 0;  // of kDynamics
+  double time_constant = 1;
+  double servo_damping = 0, damping_ratio = 0;  // of position and intvelocity
+  bool affine_gain = false;                     // of the rate alone
   double gain = 1, rate_gain = 0, bias[3] = {0, 0, 0};
   XmlElement common;  // attributes that all kinds have
 };
+
+const std::vector<std::string> kDynamics = {"none",   "integrator", "filter", "filterexact",
+                                            "muscle", "user",       "dcmotor"};
+
+/// Of a servo: a damping, or its ratio to the critical one; what defaults say of servos stays.
+void set_servo(const XmlFile& xml, const XmlElement& e, General& to) {
+  to.gain = xml.number(e, "kp", to.gain);
+  to.bias[0] = 0, to.bias[1] = -to.gain;
+  to.fixed_gain = to.affine_bias = true;
+  if (e.has("kv") && e.has("dampratio")) xml.error(e, "kv and dampratio are both given", "leave one out");
+  if (e.has("kv")) to.servo_damping = xml.number(e, "kv", 0), to.damping_ratio = 0;
+  if (e.has("dampratio")) to.servo_damping = 0, to.damping_ratio = xml.number(e, "dampratio", 0);
+  to.bias[2] = -to.servo_damping;
+  if (to.servo_damping < 0 || to.damping_ratio < 0)
+    xml.error(e, "kv or dampratio is below zero", "give 0 or more");
+}
+
+void set_cylinder(const XmlFile& xml, const XmlElement& e, General& to) {
+  to.time_constant = xml.number(e, "timeconst", to.time_constant);
+  to.gain = xml.number(e, "area", to.gain);
+  const double diameter = xml.number(e, "diameter", 0);
+  if (diameter > 0) to.gain = std::numbers::pi / 4 * diameter * diameter;
+  const std::vector<double> bias = xml.numbers(e, "bias", 1, 3);
+  std::copy(bias.begin(), bias.end(), to.bias);
+  to.dynamics = 2, to.fixed_gain = to.affine_bias = true;
+}
 
 void set(MjcfContext& c, const XmlElement& e, General& to) {
   const XmlFile& xml = c.xml;
@@ -35,28 +69,32 @@ void set(MjcfContext& c, const XmlElement& e, General& to) {
       to.fixed_gain = type == 0;
       to.affine_gain = type == 1 && (gain.size() < 2 || gain[1] == 0);
     }
-    if (e.has("dyntype")) {
-      to.no_dynamics =
-          xml.choice(e, "dyntype",
-                     {"none", "integrator", "filter", "filterexact", "muscle", "user", "dcmotor"}, 0) == 0;
-    }
+    to.dynamics = xml.choice(e, "dyntype", kDynamics, to.dynamics);
+    const std::vector<double> dynamics = xml.numbers(e, "dynprm", 1, 10);
+    if (!dynamics.empty()) to.time_constant = dynamics[0];
   } else if (e.name == "motor") {
-    to.gain = 1, to.fixed_gain = to.no_dynamics = true, to.affine_bias = false;
+    to.gain = 1, to.dynamics = 0, to.fixed_gain = true, to.affine_bias = false;
     clear_bias();
   } else if (e.name == "position") {
-    clear_bias();
-    to.gain = xml.number(e, "kp", to.gain);
-    to.bias[1] = -to.gain, to.bias[2] = -xml.number(e, "kv", 0);
-    to.fixed_gain = to.no_dynamics = to.affine_bias = true;
+    set_servo(xml, e, to);
+    if (e.has("timeconst")) {
+      to.time_constant = xml.number(e, "timeconst", 0);
+      to.dynamics = to.time_constant > 0 ? 3 : 0;
+    }
+  } else if (e.name == "intvelocity") {
+    set_servo(xml, e, to);
+    to.dynamics = 1;
+  } else if (e.name == "cylinder") {
+    set_cylinder(xml, e, to);
   } else if (e.name == "velocity") {
     clear_bias();
     to.gain = xml.number(e, "kv", to.gain);
     to.bias[2] = -to.gain;
-    to.fixed_gain = to.no_dynamics = to.affine_bias = true;
+    to.dynamics = 0, to.fixed_gain = to.affine_bias = true;
   } else if (e.name == "damper") {
     clear_bias();
     to.gain = 0, to.rate_gain = -xml.number(e, "kv", 1);
-    to.fixed_gain = to.affine_bias = false, to.affine_gain = to.no_dynamics = true;
+    to.fixed_gain = to.affine_bias = false, to.affine_gain = true, to.dynamics = 0;
     if (to.rate_gain > 0) xml.error(e, "kv is below zero", "give its magnitude");
   } else {
     to.fixed_gain = to.affine_gain = false;
@@ -85,9 +123,17 @@ void set_transmission(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
       c.xml.report.remark("multi-dof actuator", c.where(e),
                           "an actuator of a ball or free joint acts along the axes of the joint's frame F");
     }
-  } else if (c.spatial_tendons.contains(e.get("tendon"))) {
-    c.xml.report.unsupported("actuators of spatial tendons", c.where(e),
-                             "actuators of spatial tendons are not supported and have no effect");
+  } else if (const auto cable = c.spatial_tendons.find(e.get("tendon")); cable != c.spatial_tendons.end()) {
+    if (cable->second.empty())
+      c.xml.report.unsupported("actuators of wrapped tendons", c.where(e),
+                               "actuators of tendons that are wrapped around geoms have no effect");
+    actuator.cable = cable->second;
+    for (CableSegment& s : actuator.cable) s.share *= gear[0];
+  } else if (e.has("site")) {
+    const int index = c.named(c.frame_by_name, e, "site", "site");
+    if (index < 0) return;
+    const Frame& site = c.build.out.frames[static_cast<std::size_t>(index)];
+    actuator.thrust = {site.link, site.X_LF, {gear[0], gear[1], gear[2]}, {gear[3], gear[4], gear[5]}};
   } else if (e.has("tendon")) {
     const int index = c.named(c.tendon_by_name, e, "tendon", "fixed tendon");
     if (index < 0) return;
@@ -99,13 +145,13 @@ void set_transmission(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
 }
 
 /// Joint range for position servos that ask for it.
-void set_inherited_range(MjcfContext& c, const XmlElement& e, Actuator& actuator) {
+void set_inherited_range(MjcfContext& c, const XmlElement& e, Interval& to) {
   const double share = c.xml.number(e, "inheritrange", 0);
   const auto joint = c.joint_by_name.find(e.get("joint"));
   if (share <= 0 || joint == c.joint_by_name.end()) return;
   const Interval range = c.joints[static_cast<std::size_t>(joint->second)].range;
   const double mean = 0.5 * (range.low + range.high), half = 0.5 * (range.high - range.low) * share;
-  if (std::isfinite(mean)) actuator.control = {mean - half, mean + half};
+  if (std::isfinite(mean)) to = {mean - half, mean + half};
 }
 
 Interval read_range(MjcfContext& c, const XmlElement& e, const char* flag, const char* name) {
@@ -117,6 +163,21 @@ Interval read_range(MjcfContext& c, const XmlElement& e, const char* flag, const
     return {};
   }
   return {range[0], range[1]};
+}
+
+void set_dynamics(MjcfContext& c, const XmlElement& e, const General& general, Actuator& actuator) {
+  actuator.time_constant = general.time_constant;
+  actuator.activation = read_range(c, e, "actlimited", "actrange");
+  if (general.dynamics < 4) actuator.dynamics = static_cast<ActuatorDynamics>(general.dynamics);
+  if (actuator.dynamics == ActuatorDynamics::kNone) actuator.time_constant = 1, actuator.activation = {};
+  if (general.damping_ratio > 0 && (e.name == "position" || e.name == "intvelocity")) {
+    const double inertia = reflected_inertia(c, actuator.transmissions);
+    actuator.damping = 2 * general.damping_ratio * std::sqrt(std::max(0.0, general.gain * inertia));
+  }
+  if ((general.fixed_gain || general.affine_gain) && general.dynamics < 4) return;
+  c.xml.report.unsupported("actuator dynamics", c.where(e),
+                           "muscles, adhesion and gains that depend on length do not act as they should",
+                           "use motor, position, velocity, damper, intvelocity or cylinder");
 }
 
 }  // namespace
@@ -136,15 +197,12 @@ void read_actuators(MjcfContext& c, const XmlElement& section) {
       actuator.damping = -general.bias[2];
     }
     if (general.affine_gain) actuator.control_damping = -general.rate_gain;
-    if (!(general.fixed_gain || general.affine_gain) || !general.no_dynamics) {
-      c.xml.report.unsupported("actuator dynamics", c.where(e),
-                               "only actuators with a fixed gain and without dynamics act as they should",
-                               "use motor, position, velocity or damper");
-    }
     set_transmission(c, merged, actuator);
+    set_dynamics(c, merged, general, actuator);
     actuator.control = read_range(c, merged, "ctrllimited", "ctrlrange");
     actuator.force = read_range(c, merged, "forcelimited", "forcerange");
-    if (e.name == "position") set_inherited_range(c, merged, actuator);
+    if (e.name == "position") set_inherited_range(c, merged, actuator.control);
+    if (e.name == "intvelocity") set_inherited_range(c, merged, actuator.activation);
     if (e.has("name")) c.actuator_by_name[e.get("name")] = static_cast<int>(c.build.out.actuators.size());
     c.build.out.actuators.push_back(std::move(actuator));
   }

@@ -89,6 +89,7 @@ class BodyReader {
     body().joints = static_cast<int>(joints_.size());
     LinkId at = parent.link;
     Transform X = (body().parent == 0 ? c_.build.options.pose : Transform{}) * X_PB;
+    if (body().mocap) return hang_mocap(e, name, X);
     if (joints_.empty()) {
       body().link = c_.build.add_link(name, {}, c_.where(e));
       Joint fixed{.name = name + "_fixed", .parent = at, .child = body().link, .X_PF = X};
@@ -104,6 +105,19 @@ class BodyReader {
       at = link, X = {};
     }
     body().link = at;
+  }
+
+  /// A kinematic body: it stays where it is put, and moves as it is told.
+  void hang_mocap(const XmlElement& e, const std::string& name, const Transform& X) {
+    if (body().parent != 0 || !joints_.empty())
+      c_.xml.error(e, "a mocap body has joints, or hangs on another body",
+                   "put it on the world, without joints");
+    body().weld = index_;
+    body().link = c_.build.add_link(name, {}, c_.where(e));
+    Joint free{.name = name, .kind = JointKind::kFree, .parent = c_.bodies[0].link, .child = body().link};
+    free.X_PF = X;
+    c_.build.add_joint(free, c_.where(e));
+    c_.build.out.kinematic.push_back(body().link);
   }
 
   void check_together(const XmlElement& e) {
@@ -147,6 +161,8 @@ class BodyReader {
     }
     if (!free || e.name == "joint") set_dofs(e, from.type, unit, joint);
     record.range = {joint.dofs[0].lower, joint.dofs[0].upper};
+    const std::vector<double> tuned = free ? std::vector<double>{} : c_.xml.numbers(e, "springdamper", 2, 2);
+    if (!tuned.empty()) record.time = tuned[0], record.ratio = tuned[1];
     if (record.range.bounded()) record.softness = read_softness(c_, e, "limits", "limit");
     record.id = c_.build.add_joint(joint, c_.where(e));
     if (record.reference != 0) c_.build.out.scene.initial.push_back({record.id, {record.reference}, {}});
@@ -182,8 +198,10 @@ class BodyReader {
     if (type == Type::kFree || !c_.flags.limit || !is_limited(c_, e, "limited", "range")) return;
     const std::vector<double> range = c_.xml.numbers(e, "range", 2, 2);
     if (range.empty()) return;
-    if (type != Type::kBall) joint.dofs[0].lower = range[0] * unit;
-    joint.dofs[0].upper = range[1] * unit;
+    // MuJoCo pushes from `margin` before the limit on: that is where the joint stops
+    const double margin = c_.xml.number(e, "margin", 0) * unit;
+    if (type != Type::kBall) joint.dofs[0].lower = range[0] * unit + margin;
+    joint.dofs[0].upper = range[1] * unit - margin;
   }
 
   // ---- what stands on the body
@@ -266,6 +284,8 @@ class BodyReader {
     in = adjusted(in);
     if (in.mass == 0) in = {};
     Link& link = c_.build.mechanism().link(body().link);
+    // what nothing can push needs a mass all the same
+    if (body().mocap && !(in.mass > 0)) in = Inertia{1, Vec3::Zero(), 0.01 * Mat3::Identity()};
     link.inertia = c_.build.possible(in, c_.where(given ? *given : e));
     place_free_joint(link);
   }
@@ -292,16 +312,6 @@ struct Waiting {
   int parent;
 };
 
-void warn_of_body(MjcfContext& c, const XmlElement& e) {
-  if (c.xml.flag(e, "mocap", false)) {
-    c.xml.report.unsupported("mocap", c.where(e), "mocap bodies stand still",
-                             "set the pose of a kinematic link");
-  }
-  if (c.xml.number(e, "gravcomp", 0) != 0) {
-    c.xml.report.unsupported("gravcomp", c.where(e), "gravcomp is not supported and has no effect");
-  }
-}
-
 }  // namespace
 
 void read_worldbody(MjcfContext& c, const XmlElement& worldbody) {
@@ -315,7 +325,6 @@ void read_worldbody(MjcfContext& c, const XmlElement& worldbody) {
     const auto [item, parent] = stack.back();
     stack.pop_back();
     const XmlElement& e = *item.element;
-    warn_of_body(c, e);
     const int index = static_cast<int>(c.bodies.size());
     const std::string childclass = e.has("childclass") ? e.get("childclass") : item.childclass;
     if (!c.defaults.contains(childclass.empty() ? "main" : childclass)) {
@@ -324,6 +333,7 @@ void read_worldbody(MjcfContext& c, const XmlElement& worldbody) {
     }
     MjcfBody body{.name = e.get("name"), .parent = parent, .element = &e};
     const Transform X_PB = item.X_BF * read_place(c, e);
+    body.mocap = c.xml.flag(e, "mocap", false);
     body.X_WB = c.bodies[static_cast<std::size_t>(parent)].X_WB * X_PB;
     c.bodies.push_back(body);
     if (!body.name.empty() && !c.body_by_name.emplace(body.name, index).second) {
@@ -331,6 +341,8 @@ void read_worldbody(MjcfContext& c, const XmlElement& worldbody) {
     }
     const std::string name = body.name.empty() ? fmt::format("body{}", index) : body.name;
     push(BodyReader(c, index).read(e, childclass, X_PB, name), index);
+    const double lift = c.xml.number(e, "gravcomp", 0);
+    if (lift != 0) c.build.out.lifts.push_back({c.bodies[static_cast<std::size_t>(index)].link, lift});
   }
 }
 

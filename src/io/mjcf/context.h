@@ -63,6 +63,7 @@ struct MjcfBody {
   int weld = 0;    // the first body of those that move as one with it
   Transform X_WB;  // in the reference pose
   int joints = 0;
+  bool mocap = false;
   const XmlElement* element = nullptr;
 };
 
@@ -73,7 +74,8 @@ struct MjcfJoint {
   Transform X_WB;  // of a free joint: the body in the reference pose
   Interval range;
   double reference = 0;
-  MjcfSoftness softness;  // of its limits
+  MjcfSoftness softness;       // of its limits
+  double time = 0, ratio = 0;  // springdamper, where both are above zero
 };
 
 struct MjcfGeom {
@@ -109,8 +111,8 @@ struct MjcfContext {
   std::vector<MjcfJoint> joints;  // in MuJoCo's order
   std::vector<MjcfGeom> geoms;    // those that collide
   std::map<std::string, int> body_by_name, joint_by_name, geom_by_name, actuator_by_name, tendon_by_name;
-  std::set<std::string> paired_geoms;                        // those that a <pair> names
-  std::set<std::string> spatial_tendons;                     // by name
+  std::set<std::string> paired_geoms;                                // those that a <pair> names
+  std::map<std::string, std::vector<CableSegment>> spatial_tendons;  // by name; empty: wrapped, or of no use
   std::map<std::string, int> frame_by_name;                  // of build.out.frames, as the file calls them
   std::shared_ptr<ReferencePose> reference_pose, rest_pose;  // made when wanted
 
@@ -127,14 +129,20 @@ bool expand_includes(XmlFile& xml, const std::filesystem::path& path, XmlElement
 void read_compiler(MjcfContext& c, const XmlElement& e);
 void read_option(MjcfContext& c, const XmlElement& e);
 void read_assets(MjcfContext& c, const XmlElement& e);
+/// Writes out what <replicate> repeats. False, with the error reported, where that cannot be done.
+bool expand_replicates(MjcfContext& c, XmlElement& root);
 void read_worldbody(MjcfContext& c, const XmlElement& e);
 void scale_total_mass(MjcfContext& c);
 /// Categories, materials and exclusions, when all geoms are known.
 void read_contact(MjcfContext& c, const std::vector<const XmlElement*>& sections);
-/// Springs of soft limits, when all masses are known.
+/// Springs and dampers that are given by their time and ratio, when all masses are known.
+void set_spring_dampers(MjcfContext& c);
+/// Springs of soft limits, likewise.
 void soften_limits(MjcfContext& c);
 void read_equality(MjcfContext& c, const XmlElement& e);
 void read_tendons(MjcfContext& c, const XmlElement& e);
+/// Those of <equality> that speak of tendons, when these are known.
+void read_tendon_equalities(MjcfContext& c, const XmlElement& e);
 void read_actuators(MjcfContext& c, const XmlElement& e);
 void read_sensors(MjcfContext& c, const XmlElement& e);
 void read_keyframes(MjcfContext& c, const XmlElement& e);
@@ -173,6 +181,8 @@ SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, do
 double body_mobility(MjcfContext& c, const MjcfBody& body);
 /// Of a joint's dofs, mean over them.
 double joint_mobility(MjcfContext& c, const MjcfJoint& joint);
+/// What a motor on these joints moves when they alone move, in its own units [kg or kg m^2].
+double reflected_inertia(MjcfContext& c, const std::vector<Transmission>& joints);
 /// Of a sum of joints.
 double tendon_mobility(MjcfContext& c, const std::vector<Transmission>& joints);
 /// Of the distance between two places on links.

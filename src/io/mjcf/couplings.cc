@@ -111,7 +111,50 @@ void read_joint_equality(MjcfContext& c, const XmlElement& e) {
   c.build.out.scene.mechanism.add_coupling(std::move(coupling));
 }
 
+/// c0 + c1 L2 - L1 = 0 of fixed tendons, measured from the reference pose: a tendon of both that has one
+/// length.
+void read_tendon_equality(MjcfContext& c, const XmlElement& e) {
+  const bool spatial =
+      c.spatial_tendons.contains(e.get("tendon1")) || c.spatial_tendons.contains(e.get("tendon2"));
+  std::vector<double> n = c.xml.numbers(e, "polycoef", 1, 5);
+  if (n.empty()) n = {0, 1};
+  n.resize(5, 0.0);
+  if (spatial || n[2] != 0 || n[3] != 0 || n[4] != 0) {
+    return c.xml.report.unsupported("equality/tendon", c.where(e),
+                                    "equalities of tendons are held where the tendons are fixed and their "
+                                    "relation is linear: this one has no effect");
+  }
+  if (!c.xml.flag(e, "active", true)) return;
+  const auto& tendons = c.build.out.scene.mechanism.tendons();
+  FixedTendon both{.name = c.build.options.prefix + e.get("name")};
+  double length = n[0];  // at which the equality holds
+  const auto add = [&](const char* attribute, double weight) {
+    const int index = c.named(c.tendon_by_name, e, attribute, "fixed tendon");
+    if (index < 0) return false;
+    for (Transmission t : tendons[static_cast<std::size_t>(index)].joints) {
+      t.gear *= weight;
+      for (const MjcfJoint& joint : c.joints)
+        if (joint.id == t.joint) length += t.gear * joint.reference;
+      both.joints.push_back(t);
+    }
+    return true;
+  };
+  if (!add("tendon1", 1) || (e.has("tendon2") && !add("tendon2", -n[1]))) return;
+  both.range = {length, length};
+  if (const MjcfSoftness softness = read_softness(c, e, "equalities"); !softness.is_rigid()) {
+    const SpringAndDamper spring = spring_of(c, softness, tendon_mobility(c, both.joints));
+    both.limit_stiffness = spring.stiffness, both.limit_damping = spring.damping;
+  }
+  c.build.out.scene.mechanism.add_tendon(std::move(both));
+}
+
 }  // namespace
+
+void read_tendon_equalities(MjcfContext& c, const XmlElement& section) {
+  if (!c.flags.equality) return;
+  for (const XmlElement& child : section.children)
+    if (child.name == "tendon") read_tendon_equality(c, c.defaults.resolved(c.xml, child, "equality", ""));
+}
 
 void read_equality(MjcfContext& c, const XmlElement& section) {
   if (!c.flags.equality) return;

@@ -18,10 +18,12 @@ void for_sections(MjcfContext& c, const XmlElement& root, std::string_view name,
   }
 }
 
-void read_file_sections(MjcfContext& c, const XmlElement& root) {
+void read_file_sections(MjcfContext& c, XmlElement& root) {
   for_sections(c, root, "compiler", [&](const XmlElement& e) { read_compiler(c, e); });
+  if (!c.xml.report.ok() || !expand_replicates(c, root)) return;
   for_sections(c, root, "option", [&](const XmlElement& e) { read_option(c, e); });
   if (!c.flags.gravity) c.build.out.gravity.setZero();
+  if (!c.flags.damper && !c.flags.spring) c.build.out.fluid = {};  // passive forces are off
   for_sections(c, root, "default", [&](const XmlElement& e) { c.defaults.read(c.xml, e); });
   for_sections(c, root, "asset", [&](const XmlElement& e) { read_assets(c, e); });
 
@@ -40,10 +42,12 @@ void read_file_sections(MjcfContext& c, const XmlElement& root) {
   scale_total_mass(c);
   if (!c.xml.report.ok()) return;  // what follows refers to what may be missing
 
+  set_spring_dampers(c);
   soften_limits(c);
   read_contact(c, contact);
   for_sections(c, root, "equality", [&](const XmlElement& e) { read_equality(c, e); });
   for_sections(c, root, "tendon", [&](const XmlElement& e) { read_tendons(c, e); });
+  for_sections(c, root, "equality", [&](const XmlElement& e) { read_tendon_equalities(c, e); });
   for_sections(c, root, "actuator", [&](const XmlElement& e) { read_actuators(c, e); });
   for_sections(c, root, "sensor", [&](const XmlElement& e) { read_sensors(c, e); });
   for_sections(c, root, "keyframe", [&](const XmlElement& e) { read_keyframes(c, e); });

@@ -7,10 +7,10 @@ namespace karakuri::io {
 namespace {
 
 #define KARAKURI_PLACE "pos quat axisangle xyaxes zaxis euler "
-#define KARAKURI_LIMB "geom site body camera ~light frame !composite !flexcomp !replicate !attach !plugin"
-#define KARAKURI_ACTUATOR                                                                                    \
-  "name class ~group ctrllimited forcelimited !actlimited ctrlrange forcerange !actrange ~lengthrange gear " \
-  "!cranklength joint jointinparent tendon !site !refsite !body !cranksite !slidersite ~user !actdim "       \
+#define KARAKURI_LIMB "geom site body camera ~light frame !composite !flexcomp replicate !attach !plugin"
+#define KARAKURI_ACTUATOR                                                                                  \
+  "name class ~group ctrllimited forcelimited actlimited ctrlrange forcerange actrange ~lengthrange gear " \
+  "!cranklength joint jointinparent tendon site !refsite !body !cranksite !slidersite ~user !actdim "      \
   "!actearly !nsample !interp !delay "
 #define KARAKURI_EQUALITY "name class active solref solimp "
 #define KARAKURI_TENDON                                                                                    \
@@ -69,12 +69,13 @@ constexpr SchemaRow kTable[] = {
     {"worldbody", "", KARAKURI_LIMB},
     {"body", KARAKURI_PLACE "name childclass mocap gravcomp ~user ~sleep",
      "inertial joint freejoint " KARAKURI_LIMB},
+    {"replicate", "count offset euler sep childclass", "joint freejoint " KARAKURI_LIMB},
     {"frame", KARAKURI_PLACE "name childclass", "joint freejoint " KARAKURI_LIMB},
     {"inertial", KARAKURI_PLACE "mass diaginertia fullinertia", ""},
     {"joint",
-     "name class type ~group pos axis !springdamper solreflimit solimplimit %solreffriction "
+     "name class type ~group pos axis springdamper solreflimit solimplimit %solreffriction "
      "%solimpfriction "
-     "stiffness range limited actuatorfrclimited actuatorfrcrange !actuatorgravcomp !margin ref springref "
+     "stiffness range limited actuatorfrclimited actuatorfrcrange !actuatorgravcomp margin ref springref "
      "armature "
      "damping frictionloss ~user",
      ""},
@@ -90,11 +91,12 @@ constexpr SchemaRow kTable[] = {
     {"contact", "", "pair exclude"},
     {"pair", "name class geom1 geom2 condim friction solref solimp %solreffriction !margin !gap", ""},
     {"exclude", "name body1 body2", ""},
-    {"equality", "", "connect weld joint !tendon !flex !distance !flexvert !flexstrain"},
+    {"equality", "", "connect weld joint tendon !flex !distance !flexvert !flexstrain"},
     {"default/equality", KARAKURI_EQUALITY, ""},
     {"connect", KARAKURI_EQUALITY "body1 body2 anchor site1 site2", ""},
     {"weld", KARAKURI_EQUALITY "body1 body2 anchor site1 site2 relpose !torquescale", ""},
     {"equality/joint", KARAKURI_EQUALITY "joint1 joint2 polycoef", ""},
+    {"equality/tendon", KARAKURI_EQUALITY "tendon1 tendon2 polycoef", ""},
     {"tendon", "", "fixed spatial"},
     {"default/tendon", KARAKURI_TENDON, ""},
     {"fixed", KARAKURI_TENDON, "joint"},
@@ -104,15 +106,17 @@ constexpr SchemaRow kTable[] = {
     {"spatial/geom", "geom sidesite", ""},
     {"spatial/pulley", "divisor", ""},
     {"actuator", "",
-     "general motor position velocity !intvelocity damper !cylinder !muscle !adhesion !plugin !dcmotor"},
-    {"general", KARAKURI_ACTUATOR "dyntype gaintype biastype !dynprm gainprm biasprm", ""},
+     "general motor position velocity intvelocity damper cylinder !muscle !adhesion !plugin !dcmotor"},
+    {"general", KARAKURI_ACTUATOR "dyntype gaintype biastype dynprm gainprm biasprm", ""},
     {"motor", KARAKURI_ACTUATOR, ""},
-    {"position", KARAKURI_ACTUATOR "kp kv !dampratio !timeconst inheritrange", ""},
+    {"position", KARAKURI_ACTUATOR "kp kv dampratio timeconst inheritrange", ""},
+    {"intvelocity", KARAKURI_ACTUATOR "kp kv dampratio inheritrange", ""},
+    {"cylinder", KARAKURI_ACTUATOR "timeconst area diameter bias", ""},
     {"velocity", KARAKURI_ACTUATOR "kv", ""},
     {"damper", KARAKURI_ACTUATOR "kv", ""},
     {"sensor", "", KARAKURI_SENSORS},
     {"keyframe", "", "key"},
-    {"key", "name time qpos qvel !act ctrl !mpos !mquat", ""},
+    {"key", "name time qpos qvel act ctrl mpos mquat", ""},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // <sensor> and <keyframe>.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "io/mjcf/context.h"
@@ -136,6 +138,39 @@ std::vector<double> reference_qpos(const MjcfContext& c) {
   return q;
 }
 
+/// MuJoCo lists the states of those actuators that have one.
+void set_activation(const MjcfContext& c, const XmlElement& e, Keyframe& key) {
+  const std::vector<Actuator>& all = c.build.out.actuators;
+  const auto states = static_cast<std::size_t>(
+      std::ranges::count_if(all, [](const Actuator& a) { return a.dynamics != ActuatorDynamics::kNone; }));
+  const std::vector<double> act = c.xml.numbers(e, "act", states, states);
+  if (act.empty()) return;
+  auto next = act.begin();
+  for (const Actuator& a : all)
+    key.activation.push_back(a.dynamics != ActuatorDynamics::kNone ? *next++ : 0.0);
+}
+
+/// Where the mocap bodies are.
+void set_mocap(const MjcfContext& c, const XmlElement& e, Keyframe& key) {
+  const Mechanism& m = c.build.out.scene.mechanism;
+  const std::size_t count = c.build.out.kinematic.size();
+  const std::vector<double> p = c.xml.numbers(e, "mpos", 3 * count, 3 * count),
+                            r = c.xml.numbers(e, "mquat", 4 * count, 4 * count);
+  if (p.empty() && r.empty()) return;
+  std::size_t i = 0;
+  for (const MjcfBody& body : c.bodies) {
+    if (!body.mocap) continue;
+    std::vector<double> q{body.X_WB.p.x(), body.X_WB.p.y(), body.X_WB.p.z()};
+    const Quat own(body.X_WB.R);
+    q.insert(q.end(), {own.w(), own.x(), own.y(), own.z()});
+    if (!p.empty()) std::copy_n(p.begin() + static_cast<std::ptrdiff_t>(3 * i), 3, q.begin());
+    if (!r.empty()) std::copy_n(r.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, q.begin() + 3);
+    const MjcfJoint joint{.id = m.link(body.link).joint};
+    key.joints.push_back({joint.id, free_q(c, joint, q.data()), {}});
+    ++i;
+  }
+}
+
 }  // namespace
 
 void read_sensors(MjcfContext& c, const XmlElement& section) {
@@ -153,6 +188,8 @@ void read_keyframes(MjcfContext& c, const XmlElement& section) {
     std::vector<double> qpos = c.xml.numbers(e, "qpos", nq, nq);
     const std::vector<double> qvel = c.xml.numbers(e, "qvel", nv, nv);
     key.control = c.xml.numbers(e, "ctrl", c.build.out.actuators.size(), c.build.out.actuators.size());
+    set_activation(c, e, key);
+    set_mocap(c, e, key);
     if (qpos.empty()) qpos = reference_qpos(c);
     std::size_t q = 0, v = 0;
     for (const MjcfJoint& joint : c.joints) {

@@ -161,11 +161,13 @@ void read_option(MjcfContext& c, const XmlElement& e) {
     const bool pyramid = xml.choice(e, "cone", {"pyramidal", "elliptic"}, 1) == 0;
     settings.contact = pyramid ? ContactModel::kPyramid : ContactModel::kCone;
   }
-  const bool windy = xml.vec3(e, "wind", Vec3::Zero()).norm() > 0;
-  if (windy || xml.number(e, "density", 0) > 0 || xml.number(e, "viscosity", 0) > 0) {
-    xml.report.unsupported("fluid", c.where(e), "the medium (wind, density, viscosity) is not simulated",
-                           "add damping to the joints");
-  }
+  Fluid& fluid = c.build.out.fluid;
+  fluid.density = xml.number(e, "density", fluid.density);
+  fluid.viscosity = xml.number(e, "viscosity", fluid.viscosity);
+  if (fluid.density < 0 || fluid.viscosity < 0)
+    xml.error(e, "density or viscosity is below zero", "give 0 or more");
+  fluid.wind = xml.vec3(e, "wind", c.build.options.pose.R.transpose() * fluid.wind);
+  fluid.wind = c.build.options.pose.R * fluid.wind;
   for (const XmlElement& child : e.children) {
     if (child.name == "flag") read_flags(c, child);
   }

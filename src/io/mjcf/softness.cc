@@ -19,6 +19,7 @@
 #include "io/mjcf/context.h"
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/mass_matrix.h"
 #include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/model/model.h"
@@ -123,6 +124,22 @@ class ReferencePose {
     return gear.dot(mobility(rows) * gear);
   }
 
+  double reflected(const std::vector<Transmission>& joints) {
+    Workspace ws = *ws_;  // what the articulated factor is made of stays there
+    MassMatrix M(*model_);
+    crba(*model_, ws, M);
+    Eigen::MatrixXd dense(model_->nv, model_->nv);
+    to_dense(*model_, M, dense);
+    double sum = 0;
+    for (const Transmission& t : joints) {
+      const JointEntry* joint = model_->find(t.joint);
+      if (!joint || joint->first_v < 0 || !(std::abs(t.gear) > 1e-15)) continue;
+      const Eigen::Index i = joint->first_v + t.dof;
+      sum += dense(i, i) / (t.gear * t.gear);
+    }
+    return sum;
+  }
+
   Vec3 place(const Frame& f) const { return (link_pose(*model_, *ws_, f.link) * f.X_LF).p; }
 
   double of_distance(const Frame& a, const Frame& b) {
@@ -212,6 +229,7 @@ SpringAndDamper spring_of(const MjcfContext& c, const MjcfSoftness& softness, do
 }
 
 double body_mobility(MjcfContext& c, const MjcfBody& body) {
+  if (c.bodies[static_cast<std::size_t>(body.weld)].mocap) return 0;
   ReferencePose* pose = reference_pose(c);
   return pose ? pose->of_body(c.build.mechanism(), body.link) : 0;
 }
@@ -219,6 +237,11 @@ double body_mobility(MjcfContext& c, const MjcfBody& body) {
 double joint_mobility(MjcfContext& c, const MjcfJoint& joint) {
   ReferencePose* pose = reference_pose(c);
   return pose ? pose->of_joint(joint.id) : 0;
+}
+
+double reflected_inertia(MjcfContext& c, const std::vector<Transmission>& joints) {
+  ReferencePose* pose = reference_pose(c);
+  return pose ? pose->reflected(joints) : 0;
 }
 
 double tendon_mobility(MjcfContext& c, const std::vector<Transmission>& joints) {
@@ -234,6 +257,18 @@ double distance_mobility(MjcfContext& c, const Frame& a, const Frame& b) {
 double distance_at_rest(MjcfContext& c, const Frame& a, const Frame& b) {
   if (!c.rest_pose) c.rest_pose = std::make_shared<ReferencePose>(c, true);
   return c.rest_pose->ok() ? (c.rest_pose->place(b) - c.rest_pose->place(a)).norm() : 0;
+}
+
+void set_spring_dampers(MjcfContext& c) {
+  for (const MjcfJoint& joint : c.joints) {
+    if (!(joint.time > 0 && joint.ratio > 0)) continue;
+    const double mobility = joint_mobility(c, joint);
+    if (!(mobility > 0)) continue;
+    for (DofProperties& dof : c.build.mechanism().joint(joint.id).dofs) {
+      if (c.flags.spring) dof.stiffness = 1 / (mobility * std::pow(joint.time * joint.ratio, 2));
+      if (c.flags.damper) dof.damping = 2 / (mobility * joint.time);
+    }
+  }
 }
 
 void soften_limits(MjcfContext& c) {

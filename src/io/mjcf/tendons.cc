@@ -107,25 +107,76 @@ void add_rope(MjcfContext& c, const XmlElement& e, const TendonProperties& said,
   c.build.add_loop(joint, c.where(e));
 }
 
-void read_spatial(MjcfContext& c, const XmlElement& e, const XmlElement& element) {
-  if (e.has("name")) c.spatial_tendons.insert(e.get("name"));
-  std::vector<int> sites;
-  bool straight = true;
+/// Straight pieces between sites. A pulley parts what goes before from what follows, and the pull by its
+/// divisor.
+struct Path {
+  std::vector<CableSegment> segments;
+  bool wrapped = false, good = true;
+};
+
+Path read_path(MjcfContext& c, const XmlElement& element) {
+  Path path;
+  int last = -1;
+  double share = 1;
   for (const XmlElement& child : element.children) {
-    straight = straight && child.name == "site";
-    if (child.name == "site") sites.push_back(c.named(c.frame_by_name, child, "site", "site"));
+    path.wrapped = path.wrapped || child.name == "geom";
+    if (child.name == "pulley") {
+      const double divisor = c.xml.number(child, "divisor", 0);
+      if (!(divisor > 0)) c.xml.error(child, "the divisor of a pulley is not above zero", "give 1 or more");
+      share = divisor > 0 ? 1 / divisor : 1, last = -1;
+    }
+    if (child.name != "site") continue;
+    const int site = c.named(c.frame_by_name, child, "site", "site");
+    path.good = path.good && site >= 0;
+    if (site >= 0 && last >= 0) {
+      const Frame &a = c.build.out.frames[static_cast<std::size_t>(last)],
+                  &b = c.build.out.frames[static_cast<std::size_t>(site)];
+      path.segments.push_back({a.link, b.link, a.X_LF.p, b.X_LF.p, share});
+    }
+    last = site;
   }
-  if (std::ranges::any_of(sites, [](int s) { return s < 0; })) return;
-  if (!straight || sites.size() != 2) {
-    return c.xml.report.unsupported(
-        "spatial", c.where(e),
-        "spatial tendons are read where they run straight between two sites: others have no effect",
-        "make several of it, each between two sites");
+  return path;
+}
+
+double length_at_rest(MjcfContext& c, const std::vector<CableSegment>& path) {
+  double length = 0;
+  for (const CableSegment& s : path) {
+    length += s.share * distance_at_rest(c, Frame{.link = s.from, .X_LF = Transform::translation(s.p_from)},
+                                         Frame{.link = s.to, .X_LF = Transform::translation(s.p_to)});
+  }
+  return length;
+}
+
+void add_cable(MjcfContext& c, const XmlElement& e, const TendonProperties& said,
+               const std::vector<CableSegment>& path) {
+  if (said.range.bounded())
+    c.xml.report.unsupported("spatial.range", c.where(e),
+                             "limits of tendons through more than two sites have no effect",
+                             "make several of it, each between two sites, or give it a spring");
+  if (!(said.stiffness > 0) && !(said.damping > 0)) return;
+  Cable cable{.name = c.build.options.prefix + e.get("name"), .path = path};
+  cable.stiffness = said.stiffness, cable.damping = said.damping;
+  const std::vector<double>& rest = said.spring_length;
+  const double low = rest.empty() ? length_at_rest(c, path) : rest[0];
+  cable.rest = {low, std::max(low, rest.size() == 2 ? rest[1] : low)};
+  c.build.out.cables.push_back(std::move(cable));
+}
+
+void read_spatial(MjcfContext& c, const XmlElement& e, const XmlElement& element) {
+  const Path path = read_path(c, element);
+  if (e.has("name")) c.spatial_tendons[e.get("name")] = path.wrapped ? Path{}.segments : path.segments;
+  if (!path.good) return;
+  if (path.wrapped) {
+    return c.xml.report.unsupported("spatial", c.where(e),
+                                    "tendons that are wrapped around geoms have no effect",
+                                    "lead them through sites instead");
   }
   const TendonProperties said = read_properties(c, e);
-  const Frame a = c.build.out.frames[static_cast<std::size_t>(sites[0])],
-              b = c.build.out.frames[static_cast<std::size_t>(sites[1])];
-  if (a.link == b.link) return;  // its length is constant
+  if (path.segments.size() != 1 || path.segments[0].share != 1) return add_cable(c, e, said, path.segments);
+  const CableSegment& s = path.segments[0];
+  if (s.from == s.to) return;  // its length is constant
+  const Frame a{.link = s.from, .X_LF = Transform::translation(s.p_from)},
+      b{.link = s.to, .X_LF = Transform::translation(s.p_to)};
   add_spring(c, e, said, a, b);
   add_rope(c, e, said, a, b);
 }

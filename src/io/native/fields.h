@@ -83,6 +83,18 @@ inline constexpr std::array kActuatorFields = {
     Field<Actuator>{"stiffness", &Actuator::stiffness},
     Field<Actuator>{"damping", &Actuator::damping},
     Field<Actuator>{"control_damping", &Actuator::control_damping},
+    Field<Actuator>{"time_constant", &Actuator::time_constant},
+};
+/// In the order of ActuatorDynamics.
+inline constexpr std::array<std::string_view, 4> kDynamicsWords = {"none", "integrator", "filter",
+                                                                   "exact-filter"};
+inline constexpr std::array kCableFields = {
+    Field<Cable>{"stiffness", &Cable::stiffness},
+    Field<Cable>{"damping", &Cable::damping},
+};
+inline constexpr std::array kFluidFields = {
+    Field<Fluid>{"density", &Fluid::density},
+    Field<Fluid>{"viscosity", &Fluid::viscosity},
 };
 inline constexpr std::array kTendonFields = {
     Field<FixedTendon>{"stiffness", &FixedTendon::stiffness},

@@ -46,12 +46,69 @@ void read_frames(NativeContext& c, const YamlNode& root) {
   }
 }
 
+std::vector<CableSegment> read_cable(NativeContext& c, const YamlNode& node, std::string_view key) {
+  std::vector<CableSegment> path;
+  for (const YamlNode* at : items(node, key)) {
+    CableSegment s{.from = c.link_at(*at, "from", c.mechanism().world()),
+                   .to = c.link_at(*at, "to", c.mechanism().world())};
+    get(*at, "from_point", s.p_from);
+    get(*at, "to_point", s.p_to);
+    get(*at, "share", s.share);
+    s.p_from = c.on_link(s.from, Transform::translation(s.p_from)).p;
+    s.p_to = c.on_link(s.to, Transform::translation(s.p_to)).p;
+    if (s.from && s.to) path.push_back(s);
+  }
+  return path;
+}
+
+Thrust read_thrust(NativeContext& c, const YamlNode& node) {
+  Thrust thrust{.link = c.link_at(node, "link"), .X_LT = read_pose(c, node)};
+  get(node, "force", thrust.force);
+  get(node, "moment", thrust.moment);
+  return thrust;
+}
+
+void read_forces(NativeContext& c, const YamlNode& root) {
+  for (const YamlNode* node : items(root, "cables")) {
+    Cable cable{.name = name_of(c, *node), .path = read_cable(c, *node, "path")};
+    get_fields(*node, kCableFields, cable);
+    if (node->has("rest")) cable.rest = read_interval(*node, "rest");
+    if (!(cable.rest.low <= cable.rest.high))
+      c.file.error(*node, "the shortest rest is longer than the longest", "swap them");
+    c.build.out.cables.push_back(std::move(cable));
+  }
+  for (const YamlNode* node : items(root, "lifts")) {
+    Lift lift{.link = c.link_at(*node, "link")};
+    get(*node, "share", lift.share);
+    if (lift.link) c.build.out.lifts.push_back(lift);
+  }
+  if (const YamlNode* node = root.find("fluid")) {
+    get_fields(*node, kFluidFields, c.build.out.fluid);
+    get(*node, "wind", c.build.out.fluid.wind);
+  }
+  if (const YamlNode* node = root.find("kinematic")) {
+    for (const YamlNode& name : node->items)
+      if (const LinkId link = c.link(name, name.text)) c.build.out.kinematic.push_back(link);
+  }
+}
+
 void read_actuators(NativeContext& c, const YamlNode& root) {
   for (const YamlNode* node : items(root, "actuators")) {
     Actuator actuator{.name = name_of(c, *node), .transmissions = read_transmissions(c, *node)};
     get_fields(*node, kActuatorFields, actuator);
     actuator.control = read_interval(*node, "control");
     actuator.force = read_interval(*node, "force");
+    actuator.activation = read_interval(*node, "activation");
+    actuator.cable = read_cable(c, *node, "cable");
+    if (const YamlNode* at = node->find("thrust")) actuator.thrust = read_thrust(c, *at);
+    std::string word = "none";
+    get(*node, "dynamics", word);
+    actuator.dynamics =
+        static_cast<ActuatorDynamics>(std::ranges::find(kDynamicsWords, word) - kDynamicsWords.begin());
+    const bool joints = !actuator.transmissions.empty(), cable = !actuator.cable.empty();
+    if (joints + cable + node->has("thrust") > 1)
+      c.file.error(*node, "an actuator works on several kinds of things",
+                   "leave all but one of `joints`, `cable` and `thrust` out");
     c.build.out.actuators.push_back(std::move(actuator));
   }
 }
@@ -105,9 +162,13 @@ void read_keyframes(NativeContext& c, const YamlNode& root) {
     get(*node, "time", key.time);
     key.joints = read_initials(c, *node, "joints");
     get(*node, "control", key.control);
-    if (!key.control.empty() && key.control.size() != c.build.out.actuators.size()) {
-      c.file.error(*node->find("control"), fmt::format("control has {} numbers", key.control.size()),
-                   fmt::format("there are {} actuators", c.build.out.actuators.size()));
+    get(*node, "activation", key.activation);
+    const std::size_t count = c.build.out.actuators.size();
+    for (const auto& [name, numbers] :
+         {std::pair("control", &key.control), std::pair("activation", &key.activation)}) {
+      if (numbers->empty() || numbers->size() == count) continue;
+      c.file.error(*node->find(name), fmt::format("{} has {} numbers", name, numbers->size()),
+                   fmt::format("there are {} actuators", count));
     }
     c.build.out.keyframes.push_back(std::move(key));
   }
@@ -145,6 +206,7 @@ void read_surroundings(NativeContext& c, const YamlNode& root) {
   start.joints = read_initials(c, root, "initial");
   apply(start, c.build.out.scene);
   read_frames(c, root);
+  read_forces(c, root);
   read_actuators(c, root);
   read_sensors(c, root);
   read_keyframes(c, root);

@@ -4,11 +4,11 @@
 #include <array>
 #include <cassert>
 
+#include "io/native/settings_keys.h"
+
 namespace karakuri::io {
 
 namespace {
-
-using enum KeyType;
 
 constexpr Key kSurfaceKeys[] = {
     {"friction", kNumber, "0.5", "Coulomb's coefficient, at rest and sliding."},
@@ -59,6 +59,10 @@ constexpr Key kSceneKeys[] = {
     Key{"keyframes", kList, "", "States with a name."}.a("keyframe"),
     Key{"couplings", kList, "", "Joints that follow others."}.a("coupling"),
     Key{"tendons", kList, "", "Sums of joint positions, with limits and springs."}.a("tendon"),
+    Key{"cables", kList, "", "Springs along cables through points of bodies."}.a("cable"),
+    Key{"lifts", kList, "", "Bodies that are held up against their weight."}.a("lift"),
+    Key{"fluid", kSection, "", "What fills the world and resists motion."}.a("fluid"),
+    Key{"kinematic", kTexts, "", "Bodies whose trees move as their velocities say, whatever pushes them."},
     Key{"trajectories", kList, "", "Motions from CSV files."}.a("trajectory"),
     Key{"controllers", kList, "", "PD control of joints."}.a("controller"),
     Key{"events", kList, "", "What happens at a given time."}.a("event"),
@@ -67,56 +71,6 @@ constexpr Key kSceneKeys[] = {
     Key{"ui", kList, "", "Sliders, buttons and texts of the page."}.a("element"),
     Key{"view", kSection, "", "Where the viewer stands at first."}.a("view"),
     Key{"look", kSection, "", "Sky and ground."}.a("look"),
-};
-
-constexpr Key kSettingsKeys[] = {
-    Key{"dt", kNumber, "0.001", "Time step."}.in("s").above(0),
-    Key{"substeps", kInteger, "1", "Steps within a time step, each with its own contacts."}.from(1).to(1000),
-    Key{"integrator", kWord, "semi-implicit", "How positions follow velocities."}.one_of(
-        "semi-implicit symplectic rk4 explicit"),
-    Key{"contact", kWord, "cone", "Contact model."}.one_of("cone pyramid penalty none"),
-    Key{"solver", kWord, "default", "Method for contact forces."}.one_of(
-        "default block newton pgs pgs-isotropic springhead dantzig lemke"),
-    Key{"tolerance", kNumber, "5e-10", "Of the velocities along constraints."}.in("m/s").above(0),
-    Key{"acceptable", kNumber, "1e-6", "What contacts that contradict each other may leave of the same."}
-        .in("m/s")
-        .from(0),
-    Key{"max_sweeps", kInteger, "100", "Of Gauss-Seidel methods."}.from(0),
-    Key{"max_newton", kInteger, "10", "Linear solves of the Newton method."}.from(0),
-    Key{"max_newton_rows", kInteger, "1500", "Above so many rows the Newton method is not tried."}.from(0),
-    Key{"contact_margin", kNumber, "0.001", "Contacts are known from this distance on."}.in("m").from(0),
-    Key{"restitution_threshold", kNumber, "0.01", "Slower impacts do not bounce."}.in("m/s").from(0),
-    {"continuous", kFlag, "true", "Fast bodies stop at what they would have passed."},
-    {"warm_start", kFlag, "true", "Start from the forces of the last step."},
-    Key{"threads", kInteger, "1", "Threads that share the work."}.from(1).to(1024),
-    Key{"stabilization", kSection, "", "How position errors are undone."}.a("stabilization"),
-    Key{"penalty", kSection, "", "Contact springs of the penalty model."}.a("penalty"),
-    Key{"sleep", kSection, "", "When what lies still is left alone."}.a("sleep"),
-};
-
-constexpr Key kStabilizationKeys[] = {
-    Key{"kind", kWord, "position", "Way of undoing position errors."}.one_of(
-        "position erp baumgarte penalty none"),
-    Key{"erp", kNumber, "0.2", "Share of the error that one step undoes."}.from(0).to(1),
-    Key{"cfm", kNumber, "0", "Softness of erp."}.in("m/(N s)").from(0),
-    Key{"beta", kNumber, "5", "Of baumgarte."}.in("1/s").from(0),
-    Key{"gamma", kNumber, "5", "Of baumgarte."}.in("1/s").from(0),
-    Key{"stiffness", kNumber, "1e6", "Of penalty."}.in("N/m").from(0),
-    Key{"damping", kNumber, "1000", "Of penalty."}.in("N s/m").from(0),
-    Key{"slop", kNumber, "5e-5", "Depth of contacts that is left alone."}.in("m").from(0),
-    Key{"max_speed", kNumber, "1", "With which contacts are pushed apart, at most."}.in("m/s").from(0),
-};
-constexpr Key kPenaltyKeys[] = {
-    Key{"stiffness", kNumber, "1e5", "Normal force per depth."}.in("N/m").above(0),
-    Key{"damping", kNumber, "100", "Normal force per rate of depth."}.in("N s/m").from(0),
-    Key{"tangential_share", kNumber, "1", "The same along the surface, relative to the normal's."}.from(0),
-};
-constexpr Key kSleepKeys[] = {
-    {"enabled", kFlag, "true", "Whether anything sleeps."},
-    Key{"speed", kNumber, "0.001", "Slower than this, and ten times this for turning in rad/s."}
-        .in("m/s")
-        .from(0),
-    Key{"time", kNumber, "0.5", "For so long."}.in("s").from(0),
 };
 
 constexpr Key kGroundKeys[] = {
@@ -341,6 +295,8 @@ constexpr Key kSensorKeys[] = {
 constexpr Key kActuatorKeys[] = {
     {"name", kText, "", "Its name."},
     Key{"joints", kList, "", "What it works on."}.a("transmission"),
+    Key{"cable", kList, "", "Or a cable, which a force above zero makes longer."}.a("segment"),
+    Key{"thrust", kSection, "", "Or a body, at a place: propellers, jets."}.a("thrust"),
     Key{"gain", kNumber, "1", "Force per control."},
     Key{"bias", kNumber, "0", "Force without control."}.in("N m or N"),
     Key{"stiffness", kNumber, "0", "Force against the length."},
@@ -348,6 +304,43 @@ constexpr Key kActuatorKeys[] = {
     Key{"control_damping", kNumber, "0", "The same per control, where that is above zero."}.from(0),
     Key{"control", kNumbers, "none", "Range of the control."}.many(2).or_infinite(),
     Key{"force", kNumbers, "none", "Range of the force."}.many(2).in("N m or N").or_infinite(),
+    Key{"dynamics", kWord, "none",
+        "What becomes of the control u before it acts, as a state x. integrator: dx/dt = u; filter: dx/dt = "
+        "(u - x) / time_constant by Euler's method; exact-filter: the same, exactly."}
+        .one_of("none integrator filter exact-filter"),
+    Key{"time_constant", kNumber, "1", "Of filters."}.in("s").from(0),
+    Key{"activation", kNumbers, "none", "Range of x."}.many(2).or_infinite(),
+};
+constexpr Key kSegmentKeys[] = {
+    Key{"from", kText, "world", "The body at one end."},
+    Key{"from_point", kNumbers, "[0, 0, 0]", "Where on it, in its frame."}.many(3).in("m"),
+    Key{"to", kText, "world", "The body at the other."},
+    Key{"to_point", kNumbers, "[0, 0, 0]", "Where on it."}.many(3).in("m"),
+    {"share", kNumber, "1", "Of the distance in the length, and of the force in the pull: pulleys."},
+};
+constexpr Key kThrustKeys[] = {
+    Key{"link", kText, "", "The body."}.needed(),
+    Key{"force", kNumbers, "[0, 0, 0]", "Force per unit, in the axes of this place."}.many(3),
+    Key{"moment", kNumbers, "[0, 0, 0]", "Moment per unit."}.many(3).in("m"),
+};
+constexpr Key kCableKeys[] = {
+    {"name", kText, "", "Its name."},
+    Key{"path", kList, "", "The straight pieces that it is made of."}.a("segment").needed(),
+    Key{"stiffness", kNumber, "0", "Of its spring."}.in("N/m").from(0),
+    Key{"damping", kNumber, "0", "Of its damper."}.in("N s/m").from(0),
+    Key{"rest", kNumbers, "[0, 0]", "Shortest and longest length at which the spring is at ease."}
+        .many(2)
+        .in("m")
+        .or_infinite(),
+};
+constexpr Key kLiftKeys[] = {
+    Key{"link", kText, "", "The body."}.needed(),
+    {"share", kNumber, "1", "Of its weight."},
+};
+constexpr Key kFluidKeys[] = {
+    Key{"density", kNumber, "0", "1.2 for air, 1000 for water."}.in("kg/m^3").from(0),
+    Key{"viscosity", kNumber, "0", "1.8e-5 for air, 9e-4 for water."}.in("Pa s").from(0),
+    Key{"wind", kNumbers, "[0, 0, 0]", "Its velocity."}.many(3).in("m/s"),
 };
 constexpr Key kTransmissionKeys[] = {
     Key{"joint", kText, "", "The joint."}.needed(),
@@ -359,6 +352,7 @@ constexpr Key kKeyframeKeys[] = {
     Key{"time", kNumber, "0", "Time."}.in("s"),
     Key{"joints", kList, "", "Where joints are; others are at their initial places."}.a("initial"),
     {"control", kNumbers, "", "One for each actuator."},
+    {"activation", kNumbers, "", "What their dynamics have made of it, one for each actuator."},
 };
 constexpr Key kCouplingKeys[] = {
     {"name", kText, "", "Its name."},
@@ -510,8 +504,14 @@ constexpr Section kTable[] = {
     {"camera", "A camera on a body.", kCameraKeys, "pose"},
     {"sensor", "Something that is measured.", kSensorKeys, "pose"},
     {"actuator",
-     "force = gain * control + bias - stiffness * length - (damping + control_damping * control) * rate.",
+     "force = gain * x + bias - stiffness * length - (damping + control_damping * x) * rate, where x is the "
+     "control, or what `dynamics` make of it.",
      kActuatorKeys, ""},
+    {"segment", "A straight piece of a cable.", kSegmentKeys, ""},
+    {"thrust", "What an actuator's force does to a body.", kThrustKeys, "pose"},
+    {"cable", "A spring and damper on the length of a cable.", kCableKeys, ""},
+    {"lift", "A body that is held up.", kLiftKeys, ""},
+    {"fluid", "It resists each body as it would the box of the same mass and moments.", kFluidKeys, ""},
     {"transmission", "A joint's share.", kTransmissionKeys, ""},
     {"keyframe", "A state with a name.", kKeyframeKeys, ""},
     {"coupling", "A joint that follows another.", kCouplingKeys, ""},

@@ -85,6 +85,60 @@ class Writer {
     out_.put_fields(kActuatorFields, a);
     put_range("control", a.control);
     put_range("force", a.force);
+    write_cable("cable", a.cable);
+    if (a.thrust.link) write_thrust(a.thrust);
+    if (a.dynamics == ActuatorDynamics::kNone) return;
+    out_.put("dynamics", kDynamicsWords[static_cast<std::size_t>(a.dynamics)]);
+    put_range("activation", a.activation);
+  }
+
+  void write_cable(std::string_view key, const std::vector<CableSegment>& path) {
+    if (path.empty()) return;
+    out_.key(key);
+    out_.begin_list(true);
+    for (const CableSegment& s : path) {
+      out_.begin_map(true);
+      put_link("from", s.from);
+      out_.put_unless("from_point", s.p_from, Vec3::Zero());
+      put_link("to", s.to);
+      out_.put_unless("to_point", s.p_to, Vec3::Zero());
+      out_.put_unless("share", s.share, 1);
+      out_.end_map();
+    }
+    out_.end_list();
+  }
+
+  void write_thrust(const Thrust& t) {
+    out_.key("thrust");
+    out_.begin_map(true);
+    put_link("link", t.link);
+    out_.put_pose(t.X_LT);
+    out_.put_unless("force", t.force, Vec3::Zero());
+    out_.put_unless("moment", t.moment, Vec3::Zero());
+    out_.end_map();
+  }
+
+  void write_forces() {
+    list("cables", in_.cables, [&](const Cable& c) {
+      out_.put_name(c.name);
+      write_cable("path", c.path);
+      out_.put_fields(kCableFields, c);
+      out_.put("rest", c.rest);
+    });
+    list("lifts", in_.lifts, [&](const Lift& l) {
+      put_link("link", l.link);
+      out_.put_unless("share", l.share, 1);
+    });
+    if (in_.fluid.acts()) {
+      out_.key("fluid");
+      out_.begin_map(true);
+      out_.put_fields(kFluidFields, in_.fluid);
+      out_.put_unless("wind", in_.fluid.wind, Vec3::Zero());
+      out_.end_map();
+    }
+    std::vector<std::string> kinematic;
+    for (const LinkId link : in_.kinematic) kinematic.push_back(m_.link(link).name);
+    if (!kinematic.empty()) put_names(out_, "kinematic", kinematic);
   }
 
   void write_keyframe(const Keyframe& k) {
@@ -92,6 +146,7 @@ class Writer {
     out_.put_unless("time", k.time, 0);
     list("joints", k.joints, [&](const InitialJoint& i) { write_initial(i); });
     if (!k.control.empty()) out_.put("control", std::span<const double>(k.control));
+    if (!k.activation.empty()) out_.put("activation", std::span<const double>(k.activation));
   }
 
   void write_coupling(const Coupling& c) {
@@ -118,6 +173,7 @@ class Writer {
       out_.put_pose(c.X_LC);
       out_.put_unless("field_of_view", c.field_of_view, Camera{}.field_of_view);
     });
+    write_forces();
     list("actuators", in_.actuators, [&](const Actuator& a) { write_actuator(a); });
     list("sensors", in_.sensors, [&](const Sensor& s) { write_sensor(s); });
     list("keyframes", in_.keyframes, [&](const Keyframe& k) { write_keyframe(k); }, false);

@@ -8,6 +8,7 @@
 
 #include "io/builder.h"
 #include "io/files.h"
+#include "io/png.h"
 #include "io/root_joint.h"
 #include "karakuri/spatial/rotation.h"
 
@@ -52,8 +53,8 @@ constexpr std::array kSensorKinds = {KindOfSensor{sdf::SensorType::IMU, SensorKi
                                      KindOfSensor{sdf::SensorType::GPU_LIDAR, SensorKind::kRangefinder},
                                      KindOfSensor{sdf::SensorType::SONAR, SensorKind::kRangefinder}};
 /// What changes the motion and is not done here, found by its tag.
-constexpr std::array kNotDone = {"plugin",           "wind",  "atmosphere", "actor", "gearbox_ratio",
-                                 "fluid_added_mass", "bounce"};
+constexpr std::array kNotDone = {"plugin", "wind",          "atmosphere",
+                                 "actor",  "gearbox_ratio", "fluid_added_mass"};
 constexpr std::array kOnlySeen = {"light",          "gui",  "scene", "spherical_coordinates",
                                   "magnetic_field", "audio"};
 
@@ -175,13 +176,22 @@ class SdfReader {
   }
 
   MaterialId read_material(const sdf::Collision& collision) {
-    sdf::ElementPtr e = collision.Element();
-    for (const char* tag : {"surface", "friction", "ode"}) {
-      if (!e || !e->HasElement(tag)) return {};
-      e = e->GetElement(tag);
-    }
+    const auto within = [](sdf::ElementPtr e, std::initializer_list<const char*> tags) {
+      for (const char* tag : tags) e = e && e->HasElement(tag) ? e->GetElement(tag) : nullptr;
+      return e;
+    };
+    const sdf::ElementPtr friction = within(collision.Element(), {"surface", "friction", "ode"}),
+                          bounce = within(collision.Element(), {"surface", "bounce"});
+    if (!friction && !bounce) return {};
     Surface surface;
-    surface.static_friction = surface.kinetic_friction = e->Get<double>("mu", 1.0).first;
+    if (friction) surface.static_friction = surface.kinetic_friction = friction->Get<double>("mu", 1.0).first;
+    if (bounce) surface.restitution = bounce->Get<double>("restitution_coefficient", 0.0).first;
+    if (!(surface.restitution >= 0 && surface.restitution <= 1)) {
+      build_.report.error(lines_.where("collision", collision.Name()),
+                          fmt::format("restitution_coefficient is {:g}", surface.restitution),
+                          "give a number from 0 to 1");
+      return {};
+    }
     return build_.material(surface, collision.Name());
   }
 
@@ -227,9 +237,10 @@ class SdfReader {
         g.X_GS = Transform::rotation(frame_with_z(vec3(from.PlaneShape()->Normal())));
         break;
       case sdf::GeometryType::MESH: return read_mesh(*from.MeshShape(), where, collides);
+      case sdf::GeometryType::HEIGHTMAP: return read_heightmap(*from.HeightmapShape(), where);
       case sdf::GeometryType::EMPTY: return std::nullopt;
       default:
-        build_.report.unsupported("geometry", where, "heightmaps are not read from SDF, and left out",
+        build_.report.unsupported("geometry", where, "this geometry is not read from SDF, and left out",
                                   "use a mesh");
         return std::nullopt;
     }
@@ -237,6 +248,45 @@ class SdfReader {
     if (flaws.empty()) return g;
     build_.report.add(std::move(flaws));
     return std::nullopt;
+  }
+
+  /// A picture whose white is `size.z` high; its top is at +y. Below it all is solid.
+  std::optional<Geometry> read_heightmap(const sdf::Heightmap& from, const std::string& where) {
+    const std::string uri = from.Uri();
+    if (ending(uri) != ".png") {
+      build_.report.unsupported("heightmap", where,
+                                fmt::format("heightmaps are read from PNG: {} is left out", in_quotes(uri)),
+                                "save it as a grey PNG");
+      return std::nullopt;
+    }
+    fs::path file = resolver_.find(uri);
+    if (file.empty() && !from.FilePath().empty())
+      file = Resolver(from.FilePath(), build_.options.package_paths).find(uri);
+    constexpr std::size_t kLargest = 64u << 20;
+    const Result<std::string> content =
+        file.empty() ? Result<std::string>(Diagnostic{}) : read_file(file, kLargest);
+    const std::optional<GrayPicture> picture = content.ok() ? decode_png(*content) : std::nullopt;
+    if (!picture) {
+      build_.report.error(where,
+                          fmt::format("{} {}", file.empty() ? "there is no heightmap" : "this is no picture:",
+                                      in_quotes(uri)),
+                          file.empty() ? Resolver::remedy(uri) : "give a PNG of at most 16 million pixels");
+      return std::nullopt;
+    }
+    const Vec3 size = vec3(from.Size());
+    std::vector<double> heights;
+    for (int row = picture->height; row-- > 0;)
+      for (int column = 0; column < picture->width; ++column)
+        heights.push_back(picture->at(column, row) / 255.0 * size.z());
+    Result<Heightfield> field =
+        make_heightfield(picture->width, picture->height, size.x(), size.y(), std::move(heights));
+    if (!field.ok()) {
+      build_.report.error(where, field.errors()[0].what, field.errors()[0].remedy);
+      return std::nullopt;
+    }
+    Geometry g{.shape = Shape::heightfield(std::move(*field))};
+    g.X_GS = Transform::translation(vec3(from.Position()));
+    return g;
   }
 
   std::optional<Geometry> read_mesh(const sdf::Mesh& from, const std::string& where, bool collides) {
