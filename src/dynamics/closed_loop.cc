@@ -305,8 +305,10 @@ void constrained_forward_dynamics(const Model& model, const State& state, const 
 }
 
 double close_loops(const Model& model, State& state, Workspace& ws, int most_iterations) {
-  // directions in which the loops hardly move are left alone: there a Newton step would lead anywhere
-  constexpr double kTrust = 1e-7;
+  // Directions in which the loops hardly move are left alone: there a Newton step would lead anywhere. Rows
+  // that fall together at closed positions do not quite where loops are open: by as much as they are open, so
+  // what moves no more than that is no direction of its own.
+  constexpr double kTrust = 1e-7, kLeastTrust = 1e-4, kPerError = 10;
   ClosedLoop loop;
   const auto look = [&] {
     update_poses(model, state, ws);
@@ -315,7 +317,8 @@ double close_loops(const Model& model, State& state, Workspace& ws, int most_ite
   };
   double error = look();
   for (int k = 0; k < most_iterations && error > 1e-15; ++k) {
-    const Vector step = least_change(factor_mass(model, ws), loop, -view(loop.error), kTrust);
+    const Vector step = least_change(factor_mass(model, ws), loop, -view(loop.error),
+                                     std::clamp(kPerError * error, kTrust, kLeastTrust));
     const std::vector<double> before = state.q;
     double share = 1, after = 0;
     for (; share > 1e-3; share *= 0.5) {

@@ -137,9 +137,15 @@ void fill_by_factor(const Model& model, std::span<const ImpulseRow> rows, const 
 
 }  // namespace
 
-ResponseBuffers::ResponseBuffers(const Model& model)
-    : group_at(model.bodies.size(), -1), dof_at(model.dofs.size(), -1) {
-  if (model.max_depth <= kFactorDepthLimit) mass_matrix.emplace(model);
+void ResponseBuffers::fit(const Model& model) {
+  group_at.resize(model.bodies.size(), -1);
+  dof_at.resize(model.dofs.size(), -1);
+  if (model.max_depth > kFactorDepthLimit)
+    mass_matrix.reset();
+  else if (!mass_matrix)
+    mass_matrix.emplace(model);
+  else
+    mass_matrix->fit(model);
 }
 
 ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, ResponseMethod method,

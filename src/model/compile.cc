@@ -7,12 +7,14 @@
 // so with F' = F A1 and B = M A2 (A2 = A1 for one axis) only Rz remains, with A1^T A2 between them.
 #include <Eigen/Eigenvalues>
 #include <atomic>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "karakuri/model/model.h"
 #include "karakuri/spatial/rotation.h"
+#include "model/compile_parts.h"
 #include "model/massless.h"
 
 namespace karakuri {
@@ -38,22 +40,40 @@ class Compiler {
     for (Diagnostic& flaw : find_flaws(m_)) errors_.push_back(std::move(flaw));
     if (!errors_.empty()) return std::move(errors_);
 
-    prepare_tables();
+    Result<Model> made = run_segments(children(m_.world()));
+    if (!made.ok()) return made;
+    index_entries(*made);
+    add_loops(*made);
+    made->relations = compile_relations(m_, *made);
+    made->version_ = next_model_version();
+    return made;
+  }
+
+  /// Of some children of the world alone; without tables, loops and relations.
+  Result<Model> run_segments(std::span<const LinkId> roots) {
     add_world();
-    for (LinkId root : children(m_.world())) walk_from(root);
-    finish_bodies();
+    for (const LinkId root : roots) {
+      model_.segments.push_back(reach());
+      const int body = model_.body_count(), v = model_.nv;
+      walk_from(root);
+      finish_bodies(body);
+      find_trees(body);
+      number_dofs(v);
+    }
+    model_.segments.push_back(reach());
     check_massless();
-    find_trees();
-    number_dofs();
-    add_loops();
-    add_relations();
     if (!errors_.empty()) return std::move(errors_);
-    static std::atomic<std::uint64_t> next_version{1};
-    model_.version_ = next_version++;
     return std::move(model_);
   }
 
  private:
+  /// How long the arrays are now.
+  Segment reach() const {
+    return {{model_.body_count(), std::ssize(model_.trees), model_.nq, model_.nv, std::ssize(model_.links),
+             std::ssize(model_.joints), std::ssize(model_.between), std::ssize(model_.free_bodies),
+             std::ssize(model_.paths), std::ssize(model_.angle_q), model_.mass_matrix_size}};
+  }
+
   // A link waiting to be placed: on which body, and where its parent's frame is on it.
   struct Waiting {
     LinkId link;
@@ -68,12 +88,14 @@ class Compiler {
     return list;
   }
 
-  void prepare_tables() {
+  void index_entries(Model& model) const {
     std::uint32_t links = 0, joints = 0;
     for (LinkId id : m_.link_ids()) links = std::max(links, id.index + 1);
     for (JointId id : m_.joint_ids()) joints = std::max(joints, id.index + 1);
-    model_.link_at.assign(links, -1);
-    model_.joint_at.assign(joints, -1);
+    model.link_at.assign(links, -1);
+    model.joint_at.assign(joints, -1);
+    for (int i = 0; i < std::ssize(model.links); ++i) model.link_at[model.links[i].id.index] = i;
+    for (int i = 0; i < std::ssize(model.joints); ++i) model.joint_at[model.joints[i].id.index] = i;
   }
 
   void add_world() {
@@ -84,7 +106,6 @@ class Compiler {
   }
 
   void add_link_entry(LinkId id, int body, const Transform& X_BL) {
-    model_.link_at[id.index] = static_cast<int>(model_.links.size());
     model_.links.push_back({id, m_.link(id).name, body, X_BL});
   }
 
@@ -104,8 +125,8 @@ class Compiler {
   }
 
   /// Each body that hangs on the world starts one: two arms on one fixed base do not feel each other.
-  void find_trees() {
-    for (int i = 1; i < model_.body_count(); ++i) {
+  void find_trees(int first) {
+    for (int i = first; i < model_.body_count(); ++i) {
       if (model_.bodies[i].parent == 0) model_.trees.push_back({i, i});
       model_.trees.back().last = i + 1;
     }
@@ -189,13 +210,12 @@ class Compiler {
 
   void add_joint_entry(JointId id, const Joint& joint, int body) {
     const bool moves = body > 0;
-    model_.joint_at[id.index] = static_cast<int>(model_.joints.size());
     model_.joints.push_back({id, joint.name, joint.kind, body, moves ? model_.bodies[body].first_q : -1,
                              moves ? model_.bodies[body].first_v : -1});
   }
 
-  void finish_bodies() {
-    for (int i = 1; i < model_.body_count(); ++i) {
+  void finish_bodies(int first) {
+    for (int i = first; i < model_.body_count(); ++i) {
       Body& body = model_.bodies[i];
       const Inertia& in = inertia_[i];
       if (!check_movable(i)) continue;
@@ -308,8 +328,8 @@ class Compiler {
     return model_.links[0];
   }
 
-  void number_dofs() {
-    for (int v = 0; v < model_.nv; ++v) {
+  void number_dofs(int first) {
+    for (int v = first; v < model_.nv; ++v) {
       Dof& dof = model_.dofs[v];
       dof.row = model_.mass_matrix_size;
       model_.max_depth = std::max(model_.max_depth, dof.depth + 1);
@@ -332,42 +352,15 @@ class Compiler {
     return dof.path + dof.depth + 1 == static_cast<int>(model_.paths.size());
   }
 
-  void add_loops() {
+  void add_loops(Model& model) const {
     for (LinkId id : m_.link_ids()) {
       const Link& link = m_.link(id);
       if (!link.is_virtual()) continue;
       const Joint& joint = m_.joint(link.joint);
-      const LinkEntry* on_f = model_.find(joint.parent);
-      const LinkEntry* on_m = model_.find(link.real);
+      const LinkEntry* on_f = model.find(joint.parent);
+      const LinkEntry* on_m = model.find(link.real);
       if (!on_f || !on_m) continue;  // hangs on nothing: reported by find_flaws
-      model_.loops.push_back(make_loop(link.joint, joint, *on_f, *on_m));
-    }
-  }
-
-  Relation::Term term(JointId id, int dof, double scale) const {
-    const JointEntry& joint = *model_.find(id);  // find_flaws() has seen to it
-    return {joint.first_v + dof, joint.first_q + dof, scale};
-  }
-
-  void add_relations() {
-    for (const Coupling& c : m_.couplings()) {
-      if (!c.active) continue;
-      Relation relation{.name = c.name, .held = std::isinf(c.stiffness), .polynomial = c.coefficients};
-      if (!relation.held) relation.stiffness = c.stiffness, relation.damping = c.damping;
-      relation.terms.push_back(term(c.follower, 0, 1));
-      relation.polynomial[0] += c.follower_start;
-      relation.leader_start = c.leader_start;
-      relation.has_leader = static_cast<bool>(c.leader);
-      if (relation.has_leader) relation.leader = term(c.leader, 0, 1);
-      model_.relations.push_back(std::move(relation));
-    }
-    for (const FixedTendon& t : m_.tendons()) {
-      if (!t.range.bounded() && !(t.stiffness > 0) && !(t.damping > 0)) continue;
-      Relation relation{
-          .name = t.name, .range = t.range, .stiffness = t.stiffness, .damping = t.damping, .rest = t.rest};
-      relation.limit_stiffness = t.limit_stiffness, relation.limit_damping = t.limit_damping;
-      for (const Transmission& j : t.joints) relation.terms.push_back(term(j.joint, j.dof, j.gear));
-      if (!relation.terms.empty()) model_.relations.push_back(std::move(relation));
+      model.loops.push_back(make_loop(link.joint, joint, *on_f, *on_m));
     }
   }
 
@@ -382,6 +375,43 @@ class Compiler {
 
 Result<Model> compile(const Mechanism& mechanism, const Vec3& gravity) {
   return Compiler(mechanism, gravity).run();
+}
+
+Result<Model> compile_segments(const Mechanism& mechanism, std::span<const LinkId> roots) {
+  return Compiler(mechanism, Vec3::Zero()).run_segments(roots);
+}
+
+std::uint64_t next_model_version() {
+  static std::atomic<std::uint64_t> next{1};
+  return next++;
+}
+
+std::vector<Relation> compile_relations(const Mechanism& m, const Model& model) {
+  const auto term = [&](JointId id, int dof, double scale) -> Relation::Term {
+    const JointEntry& joint = *model.find(id);  // find_flaws() has seen to it
+    return {joint.first_v + dof, joint.first_q + dof, scale};
+  };
+  std::vector<Relation> out;
+  for (const Coupling& c : m.couplings()) {
+    if (!c.active) continue;
+    Relation relation{.name = c.name, .held = std::isinf(c.stiffness), .polynomial = c.coefficients};
+    if (!relation.held) relation.stiffness = c.stiffness, relation.damping = c.damping;
+    relation.terms.push_back(term(c.follower, 0, 1));
+    relation.polynomial[0] += c.follower_start;
+    relation.leader_start = c.leader_start;
+    relation.has_leader = static_cast<bool>(c.leader);
+    if (relation.has_leader) relation.leader = term(c.leader, 0, 1);
+    out.push_back(std::move(relation));
+  }
+  for (const FixedTendon& t : m.tendons()) {
+    if (!t.range.bounded() && !(t.stiffness > 0) && !(t.damping > 0)) continue;
+    Relation relation{
+        .name = t.name, .range = t.range, .stiffness = t.stiffness, .damping = t.damping, .rest = t.rest};
+    relation.limit_stiffness = t.limit_stiffness, relation.limit_damping = t.limit_damping;
+    for (const Transmission& j : t.joints) relation.terms.push_back(term(j.joint, j.dof, j.gear));
+    if (!relation.terms.empty()) out.push_back(std::move(relation));
+  }
+  return out;
 }
 
 Loop make_loop(JointId id, const Joint& joint, const LinkEntry& on_f, const LinkEntry& on_m) {

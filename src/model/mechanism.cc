@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+
+#include "karakuri/model/reverse.h"
 
 namespace karakuri {
 
@@ -72,7 +75,7 @@ Result<JointId> Mechanism::add_loop(Joint joint) {
   return added;
 }
 
-Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL) {
+Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL, MechanismUndo* undo) {
   const Joint* joint = joints_.find(id);
   if (!joint)
     return Diagnostic{Severity::kError, "joint", "there is no such joint in this mechanism",
@@ -88,16 +91,137 @@ Result<JointId> Mechanism::cut(JointId id, const Transform& X_WL) {
              .child = child,
              .X_PF = X_WL * X_CM,
              .X_CM = X_CM};
+  MechanismUndo ignored;
+  MechanismUndo& saved = undo ? *undo : ignored;
+  save_hanging(child, saved);
+  save_place(world_, saved);
+  if (links_[world_].last) save_place(links_[world_].last, saved);
+  saved.joints.emplace_back(id, *joint);
   unhang(child);
   joints_.erase(id);
-  std::erase_if(couplings_, [&](const Coupling& c) { return c.follower == id || c.leader == id; });
-  std::erase_if(tendons_, [&](const FixedTendon& t) {
+  const auto names = [&](const FixedTendon& t) {
     return std::any_of(t.joints.begin(), t.joints.end(),
                        [&](const Transmission& j) { return j.joint == id; });
-  });
+  };
+  const auto names_it = [&](const Coupling& c) { return c.follower == id || c.leader == id; };
+  if (std::any_of(couplings_.begin(), couplings_.end(), names_it) ||
+      std::any_of(tendons_.begin(), tendons_.end(), names)) {
+    save_relations(saved);
+    std::erase_if(couplings_, names_it);
+    std::erase_if(tendons_, names);
+  }
   const JointId added = joints_.insert(std::move(free));
   hang(child, world_, added);
   return added;
+}
+
+std::vector<Diagnostic> Mechanism::flaws_of_graft(const Joint& joint) const {
+  for (const LinkId id : {joint.parent, joint.child})
+    if (!links_.contains(id) || links_[id].is_virtual())
+      return {refused(joint, "one of its links is not in this mechanism", "use real links that are alive")};
+  if (joint.child == world_ || only_closes_loops(joint.kind) || joint.kind == JointKind::kFree)
+    return {refused(joint, "it cannot carry a link that floated", "choose another kind, or swap the links")};
+  const LinkId root = root_of(joint.child);
+  if (joint.parent != world_ && root_of(joint.parent) == root)
+    return {refused(joint, "its links are of one tree", "close a loop with it")};
+  const Joint& base = joints_[links_[root].joint];
+  if (base.kind != JointKind::kFree)
+    return {refused(joint, fmt::format("'{}' does not float", links_[joint.child].name),
+                    "close a loop with it, or swap the links")};
+  if (!std::all_of(base.dofs.begin(), base.dofs.end(), [](const DofProperties& p) { return p.bare(); }))
+    return {refused(joint, fmt::format("the free joint '{}' has springs or the like", base.name),
+                    "close a loop with it")};
+  if (const JointId same = find_joint(joint.name); same && same != links_[root].joint)
+    return {refused(joint, "another joint has this name", "give it its own")};
+  return {};
+}
+
+/// The joints from a link up to the root of its tree, each turned round.
+Result<std::vector<Joint>> Mechanism::turned_path(LinkId child) const {
+  std::vector<Joint> out;
+  for (LinkId at = child; links_[at].parent != world_; at = links_[at].parent) {
+    const JointId id = links_[at].joint;
+    Result<Joint> turned = reversed(joints_[id]);
+    if (!turned.ok()) return turned.errors();
+    const auto names_it = [&](const Coupling& c) { return c.follower == id || c.leader == id; };
+    if (turned->kind == JointKind::kUniversal && std::any_of(couplings_.begin(), couplings_.end(), names_it))
+      return refused(*turned, "a coupling names the first of its two turns, which becomes the second",
+                     "close a loop with the joint");
+    out.push_back(std::move(*turned));
+  }
+  return out;
+}
+
+Result<JointId> Mechanism::graft(Joint joint, MechanismUndo* undo) {
+  if (std::vector<Diagnostic> flaws = flaws_of_graft(joint); !flaws.empty()) return flaws;
+  Result<std::vector<Joint>> turned = turned_path(joint.child);
+  if (!turned.ok()) return turned.errors();
+  MechanismUndo ignored;
+  MechanismUndo& saved = undo ? *undo : ignored;
+  std::vector<LinkId> links;  // from the child to the old root
+  for (LinkId at = joint.child; at != world_; at = links_[at].parent) links.push_back(at);
+  std::vector<JointId> ids;
+  for (const LinkId link : links) {
+    save_hanging(link, saved);
+    if (links_[link].last) save_place(links_[link].last, saved);
+    ids.push_back(links_[link].joint);
+    saved.joints.emplace_back(ids.back(), joints_[ids.back()]);
+  }
+  save_place(joint.parent, saved);
+  if (links_[joint.parent].last) save_place(links_[joint.parent].last, saved);
+  for (const LinkId link : links) unhang(link);
+  joints_.erase(ids.back());
+  const LinkId child = joint.child, parent = joint.parent;
+  const JointId added = joints_.insert(std::move(joint));
+  hang(child, parent, added);
+  for (std::size_t i = 0; i + 1 < links.size(); ++i) {
+    joints_[ids[i]] = std::move((*turned)[i]);
+    hang(links[i + 1], links[i], ids[i]);
+  }
+  swap_tendon_dofs(ids, saved);
+  return added;
+}
+
+/// The dofs of universal joints have changed places.
+void Mechanism::swap_tendon_dofs(std::span<const JointId> ids, MechanismUndo& undo) {
+  for (FixedTendon& tendon : tendons_) {
+    for (Transmission& j : tendon.joints) {
+      const bool is_turned = std::find(ids.begin(), ids.end(), j.joint) != ids.end();
+      if (!is_turned || !joints_.contains(j.joint) || joints_[j.joint].kind != JointKind::kUniversal)
+        continue;
+      if (!undo.has_relations) save_relations(undo);
+      j.dof = 1 - j.dof;
+    }
+  }
+}
+
+void Mechanism::save_place(LinkId id, MechanismUndo& undo) const {
+  const Link& l = links_[id];
+  undo.places.push_back({id, l.parent, l.child, l.last, l.sibling, l.joint});
+}
+
+void Mechanism::save_hanging(LinkId child, MechanismUndo& undo) const {
+  save_place(child, undo);
+  save_place(links_[child].parent, undo);
+  if (const LinkId before = sibling_before(child)) save_place(before, undo);
+}
+
+void Mechanism::save_relations(MechanismUndo& undo) const {
+  undo.has_relations = true;
+  undo.couplings = couplings_;
+  undo.tendons = tendons_;
+}
+
+void Mechanism::undo(const MechanismUndo& edit) {
+  for (const auto& [id, joint] : edit.joints) joints_.put_back(id, joint);
+  // a link may have been saved more than once: the first time counts
+  for (auto p = edit.places.rbegin(); p != edit.places.rend(); ++p) {
+    Link& l = links_[p->link];
+    l.parent = p->parent, l.child = p->child, l.last = p->last, l.sibling = p->sibling, l.joint = p->joint;
+  }
+  if (!edit.has_relations) return;
+  couplings_ = edit.couplings;
+  tendons_ = edit.tendons;
 }
 
 LinkId Mechanism::add_free_link(std::string name, const Inertia& inertia, const Transform& X_WL) {
@@ -138,10 +262,15 @@ void Mechanism::hang(LinkId child, LinkId parent, JointId joint) {
   on.last = child;
 }
 
+LinkId Mechanism::sibling_before(LinkId child) const {
+  LinkId before;
+  for (LinkId at = links_[links_[child].parent].child; at != child; at = links_[at].sibling) before = at;
+  return before;
+}
+
 void Mechanism::unhang(LinkId child) {
   Link& on = links_[links_[child].parent];
-  LinkId before;
-  for (LinkId at = on.child; at != child; at = links_[at].sibling) before = at;
+  const LinkId before = sibling_before(child);
   (before ? links_[before].sibling : on.child) = links_[child].sibling;
   if (on.last == child) on.last = before;
   links_[child].sibling = links_[child].parent = {};

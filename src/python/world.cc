@@ -314,7 +314,7 @@ JointKind kind_from(const std::string& wanted) {
 
 JointHandle attach(PyWorld& w, const py::object& a, const py::object& b, const std::string& kind,
                    const py::object& at, const py::object& axis, const py::object& second_axis, double pitch,
-                   double distance, std::string name) {
+                   double distance, std::string name, bool tree) {
   Joint joint{.kind = kind_from(kind),
               .axis = vector3(axis, "axis"),
               .second_axis = vector3(second_axis, "second_axis"),
@@ -325,7 +325,8 @@ JointHandle attach(PyWorld& w, const py::object& a, const py::object& b, const s
   Access access(w);
   joint.name = name.empty() ? fmt::format("{}-{}", on.name, to.name) : std::move(name);
   const Transform X_WJ = given ? *given : access.world().pose(to.id);
-  const JointId id = take(access.world().attach_here(on.id, to.id, X_WJ, joint));
+  const JointId id =
+      take(access.world().attach_here(on.id, to.id, X_WJ, joint, tree ? Joining::kTree : Joining::kLoop));
   w.attached_names[id] = joint.name;
   access.changed();
   return {w, id, joint.name};
@@ -340,13 +341,17 @@ void detach(PyWorld& w, const py::object& which) {
 }
 
 void bind_structure(py::class_<PyWorld>& world) {
-  world.def("attach", &attach, py::arg("a"), py::arg("b"), py::kw_only(), py::arg("kind") = "fixed",
-            py::arg("at") = py::none(), py::arg("axis") = py::make_tuple(0, 0, 1),
-            py::arg("second_axis") = py::make_tuple(1, 0, 0), py::arg("pitch") = 0.0,
-            py::arg("distance") = 0.0, py::arg("name") = "",
-            "Joins two links as they are now, by a joint of any kind, with a plastic impact. `at` is the "
-            "joint's pose in the world\n"
-            "[m], else that of b; the axes are in it; pitch [m/rad], distance [m].");
+  world.def(
+      "attach", &attach, py::arg("a"), py::arg("b"), py::kw_only(), py::arg("kind") = "fixed",
+      py::arg("at") = py::none(), py::arg("axis") = py::make_tuple(0, 0, 1),
+      py::arg("second_axis") = py::make_tuple(1, 0, 0), py::arg("pitch") = 0.0, py::arg("distance") = 0.0,
+      py::arg("name") = "", py::arg("tree") = false,
+      "Joins two links as they are now, by a joint of any kind, with a plastic impact. `at` is the "
+      "joint's pose in the world\n"
+      "[m], else that of b; the axes are in it; pitch [m/rad], distance [m]. With `tree`, one of the two "
+      "must float and becomes\n"
+      "part of the other's tree instead of closing a loop: exact by the joint's coordinates. q and v are "
+      "other arrays then.");
   world.def("detach", &detach, py::arg("joint"),
             "Parts two links; velocities stay. What hung on a joint of a tree is free from then on: q and v "
             "are other arrays.");

@@ -62,10 +62,11 @@ std::vector<Diagnostic> Session::perform(const Action& action) {
     }
     std::vector<Diagnostic> operator()(const AttachAction& attach) {
       const Joint& joint = attach.joint;
+      const Joining how = attach.tree ? Joining::kTree : Joining::kLoop;
       const Result<JointId> made =
-          attach.here
-              ? s.world.attach_here(joint.parent, joint.child, s.world.pose(joint.parent) * joint.X_PF, joint)
-              : s.world.attach(joint);
+          attach.here ? s.world.attach_here(joint.parent, joint.child,
+                                            s.world.pose(joint.parent) * joint.X_PF, joint, how)
+                      : s.world.attach(joint, how);
       return made.ok() ? std::vector<Diagnostic>{} : made.errors();
     }
     std::vector<Diagnostic> operator()(const DetachAction& detach) {

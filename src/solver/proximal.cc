@@ -10,6 +10,7 @@ namespace {
 constexpr int kMostInner = 5;        // linear solves for one proximal problem
 constexpr double kInnerGoal = 1e-3;  // of the residual at its start
 constexpr double kRightAway = 1e-2;  // a residual that falls to this shows that the classes are right
+constexpr double kCurved = 30.0;     // times α: more of the residual left is not the proximal term's
 constexpr double kOuterGain = 0.5;   // more of the residual left is a failure
 constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
 constexpr int kMostFailures = 3;
@@ -144,6 +145,11 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     const int solves = solve_proximal(p, alpha, std::min(kMostInner, left), space, m, after);
     left -= solves;
     report.newton_iterations += solves;
+    if (after > std::max(m.target, kCurved * alpha * before) && after < kOuterGain * before) {
+      before = after;
+      std::swap(f.lambda, f.admissible);
+      continue;
+    }
     bool slow = false;
     after = recentre(p, alpha, after, space, m, &slow);
     if (after <= m.target) return;

@@ -1,4 +1,6 @@
 // A running scene that changes: a new inside is made from the changed scene and given the old one's state.
+#include <algorithm>
+
 #include "world/impl.h"
 
 namespace karakuri {
@@ -20,34 +22,27 @@ bool contains_all(const World::Impl& now, const World::Impl& old) {
          now.model.relations.size() >= old.model.relations.size();
 }
 
-/// The scene with no joint cut.
+/// The scene with its trees as they were made.
 Scene as_made(const World::Impl& w) {
   Scene scene = w.scene;
-  scene.mechanism = *w.original;
-  scene.no_contact.resize(scene.no_contact.size() - w.cuts.size());
+  for (auto undo = w.undos.rbegin(); undo != w.undos.rend(); ++undo) scene.mechanism.undo(undo->mechanism);
+  const auto cuts = std::count_if(w.edits.begin(), w.edits.end(), [](const auto& e) { return !e.joins; });
+  scene.no_contact.resize(scene.no_contact.size() - static_cast<std::size_t>(cuts));
   return scene;
 }
 
 }  // namespace
 
 std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
-  Scene scene = impl_->scene;
-  std::erase_if(scene.initial, [&](const InitialJoint& i) { return !scene.mechanism.contains(i.joint); });
+  Scene scene = as_made(*impl_);  // snapshots may go back to before joints were cut
   change(scene);
   Result<World> made = make(std::move(scene), impl_->settings, impl_->model.gravity);
   if (!made.ok()) return made.errors();
   Impl& fresh = *made->impl_;
+  if (std::vector<Diagnostic> flaws = fresh.change_edits(impl_->edits); !flaws.empty()) return flaws;
   if (!contains_all(fresh, *impl_))
     return {{Severity::kError, "scene", "an edit took something away, or changed what is joined to what",
              "make a new world for that"}};
-  if (impl_->original) {  // joints were cut, and snapshots may go back to before that
-    Scene before = as_made(*impl_);
-    change(before);
-    fresh.original = std::make_shared<const Mechanism>(before.mechanism);
-    Result<World> uncut = make(std::move(before), impl_->settings, impl_->model.gravity);
-    if (!uncut.ok()) return uncut.errors();
-    fresh.scene_hash = uncut->impl_->scene_hash;
-  }
   const bool grown = fresh.model.links.size() > impl_->model.links.size();
   fresh.inherit(*impl_);
   for (std::size_t t = 0; t < fresh.trees.size() && !grown; ++t) fresh.wake_tree(static_cast<int>(t));

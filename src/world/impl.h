@@ -14,7 +14,9 @@
 #include "karakuri/core/random.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
+#include "karakuri/model/recompile.h"
 #include "karakuri/world/world.h"
+#include "world/heap.h"
 #include "world/loop_stage.h"
 
 namespace karakuri {
@@ -57,13 +59,13 @@ struct PendingForce {
   Vec3 p_L, force, moment;
 };
 
-/// A joint of the tree that was cut, and where its child was then.
-struct CutJoint {
-  JointId joint;
-  Transform X_WL;
-  bool operator==(const CutJoint& o) const {
-    return joint == o.joint && X_WL.R == o.X_WL.R && X_WL.p == o.X_WL.p;
-  }
+/// A change of the trees: a joint was cut, or one was made that makes two trees one.
+struct TreeEdit {
+  bool joins = false;
+  JointId cut;     // the joint
+  Transform X_WL;  // where its child was then
+  Joint made;      // as for Mechanism::graft()
+  bool operator==(const TreeEdit& o) const;
 };
 
 struct Breaking {
@@ -91,7 +93,7 @@ struct Persistent {
   std::vector<SpringSlot> springs;
   std::vector<PendingForce> forces;   // of the next step
   std::vector<PendingForce> applied;  // of the last step
-  std::vector<CutJoint> cuts;         // in the order of their making
+  std::vector<TreeEdit> edits;        // of the scene's trees, in their order
   std::vector<Attachment> attached;   // their loops follow those of the scene in Model::loops, in this order
   std::uint64_t attach_count = 0;     // ever
   std::vector<Breaking> breaking;
@@ -117,6 +119,7 @@ struct Slot {
   CollisionWorkspace collision;
   std::vector<Manifold> manifolds;
   ResponseBuffers response;
+  Heap heap;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
   bool may_walk = false;                // along long trees, see assemble.cc
@@ -169,15 +172,20 @@ struct World::Impl : world_detail::Persistent {
   std::vector<world_detail::BodyShape> colliders;
   std::vector<Surface> surfaces;  // material x material
   int material_count = 0;
-  std::vector<std::int32_t> tree_of;          // by body; -1: the world
-  std::vector<std::int32_t> rubbing_dofs;     // with dry friction
-  std::vector<std::int32_t> limited_bodies;   // with limits on any dof
-  std::vector<JointId> joint_of_body;         // that carries it
-  std::vector<LinkId> root_links;             // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;               // of the scene as it was made
-  std::size_t scene_loops = 0;                // loops of the scene; those of `attached` follow
-  std::shared_ptr<const Mechanism> original;  // as it was made; none: as it is
-  std::uint64_t scene_stamp = 0;              // World::scene_stamp()
+  std::vector<std::int32_t> tree_of;         // by body; -1: the world
+  std::vector<std::int32_t> rubbing_dofs;    // with dry friction
+  std::vector<std::int32_t> limited_bodies;  // with limits on any dof
+  std::vector<JointId> joint_of_body;        // that carries it
+  std::vector<LinkId> root_links;            // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;              // of the scene as it was made
+  std::size_t scene_loops = 0;               // loops of the scene; those of `attached` follow
+  struct Undo {
+    MechanismUndo mechanism;
+    std::vector<TouchedRoot> touched;
+  };
+  std::vector<Undo> undos;                   // by edit
+  std::vector<std::int32_t> collider_start;  // by slot of a link: its first collider; one more for the end
+  std::uint64_t scene_stamp = 0;             // World::scene_stamp()
 
   // ---- kept, but not needed to go on: rebuilt after a restore
   Broadphase broadphase;
@@ -218,10 +226,20 @@ struct World::Impl : world_detail::Persistent {
   bool is_shifted = false;                            // any position is corrected in this step
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
-  std::vector<std::uint8_t> fast;    // by collider
-  std::vector<std::uint8_t> floats;  // by tree: its momentum is kept
-  std::vector<TreeMotion> motions;   // by tree that floats: before it moves
-  bool any_floats = false;
+  std::vector<std::uint8_t> fast;  // by collider
+  struct Floating {
+    bool keeps = false;    // a tree of several bodies: its momentum is kept
+    bool free = false;     // on a free joint, and nothing fixed touches it
+    bool touched = false;  // by another tree, or by something fixed
+    bool leads = false;    // the root of a set that loops hold together, all of it free
+    bool grouped = false;  // of such a set
+    bool counts() const { return keeps || grouped; }
+  };
+  std::vector<Floating> floats;     // by tree
+  std::vector<TreeMotion> motions;  // by tree that counts: before it moves, with the momentum it will have
+  std::vector<TreeMotion> group_wanted, group_now;             // of one set
+  std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
+  bool any_floats = false, any_groups = false;
   std::vector<double> free_until;                 // by tree: share of the step that it moves
   std::vector<double> limit_before;               // nv
   std::vector<double> still_of_set;               // by tree
@@ -263,7 +281,8 @@ struct World::Impl : world_detail::Persistent {
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
   void hold_loops(std::vector<double>& a);  // loops.cc: accelerations, at the poses and velocities of ws
   void remember_momentum(double h);         // keep_momentum.cc
-  void give_momentum_back();                // keep_momentum.cc
+  void give_momentum_back(double h);        // keep_momentum.cc
+  void keep_group_momentum(double h);       // keep_momentum.cc: of trees that loops hold together
   void stop_fast_bodies(double h);          // stop_fast_bodies.cc
   void quarantine_infinite_states();        // quarantine.cc
   void finish(double h);                    // finish.cc: read-outs, events, sleep
@@ -273,12 +292,17 @@ struct World::Impl : world_detail::Persistent {
   void add_attached_loop(const Attachment& attachment);
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
-  void exclude_no_contact();
+  void find_special_dofs(int body);                           // make.cc: limited, rubbing
+  std::vector<int> colliders_on(int body) const;              // make.cc
+  void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;
-  void impact(int loop);  // impact.cc: plastic
-  std::unique_ptr<Impl> with_mechanism(Mechanism mechanism, std::vector<Diagnostic>& flaws);
+  void impact(int loop);                                              // impact.cc: plastic
+  std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc
+  void undo_edit();                                                   // the last one
+  std::vector<Diagnostic> change_edits(std::span<const world_detail::TreeEdit> edits);
+  void follow(const Splice& splice);                   // all that is kept, when some trees were compiled anew
   void replace(const world_detail::Persistent& read);  // serialize.cc: everything, with its attached loops
-  void inherit(Impl& old);                             // all that is kept when the model is compiled anew
+  void inherit(Impl& old);                             // all that is kept when the scene is edited
   bool holds_anything() const { return !model.loops.empty() || !model.relations.empty(); }
   void find_broken();
   Force loop_wrench(int loop) const;  // on frame M's body, at M

@@ -1,9 +1,15 @@
 // A floating tree that touches nothing fixed keeps its momentum, but for what acts on it from outside:
-//   P+ = P + h (m g + F) + impulses of other trees,   L+ likewise, about the centre of mass               (1)
+//   P+ = P + h (m g + F) + impulses of other trees,   L+ likewise, about the centre of mass c             (1)
 // Its coordinates are bent, so a step along a straight line in them misses (1) by a little; that is given
 // back to the tree as a whole,
 //   w += I^-1 (L+ - L(q+, v+)),   v_c += (P+ - P(q+, v+)) / m                                             (2)
-// with I its inertia as if its joints were locked. Joint rates stay as they are.
+// with I its inertia as if its joints were locked. Joint rates stay as they are. Its centre of mass misses
+//   c+ = c + h P+ / m - h^2 g / 2                                                                         (3)
+// as well, by h^2, and with it the angular momentum about any other point. So the tree is moved there.
+//
+// Trees that loops hold together exchange momentum, and closing the loops moves their centres of mass; but
+// the sums over all of them obey (1) and (3), with L about their common centre of mass. What is missing is
+// given to the whole group, turned and moved as one rigid body, which opens no loop.                      (4)
 #include <Eigen/Cholesky>
 #include <algorithm>
 
@@ -15,26 +21,65 @@ namespace karakuri {
 
 namespace {
 
-/// Free bodies see to themselves (move_bodies.cc).
+using Floating = World::Impl::Floating;
+
+/// Free bodies see to themselves (move_bodies.cc), unless loops hold them.
 void find_floating(World::Impl& w) {
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     const Body& root = w.model.bodies[w.model.trees[t].first];
-    w.floats[t] = root.kind == JointKind::kFree && !root.alone && w.trees[t].responds();
+    const bool floats = root.kind == JointKind::kFree && w.trees[t].responds();
+    w.floats[t] = {.keeps = floats && !root.alone, .free = floats};
   }
   for (int i = 0; i < w.rows.size(); ++i) {
     for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) {
       const int a = w.tree_of[row->body], b = w.tree_of[row->other];
-      if (w.total[i] != 0 && (a < 0) != (b < 0)) w.floats[a < 0 ? b : a] = 0;
+      if (a == b || (w.total[i] == 0 && w.correction[i] == 0)) continue;
+      for (const int t : {a, b})
+        if (t >= 0) w.floats[t].touched = true;
+      if (a >= 0 && b >= 0 && !(w.trees[a].responds() && w.trees[b].responds()))
+        w.floats[a].free = w.floats[b].free = false;
+      if (a < 0 || b < 0) {
+        Floating& tree = w.floats[a < 0 ? b : a];
+        tree.free = false;
+        tree.keeps = tree.keeps && w.total[i] == 0;
+      }
     }
   }
-  w.any_floats = std::any_of(w.floats.begin(), w.floats.end(), [](std::uint8_t x) { return x != 0; });
+}
+
+/// (4): all trees of a set that loops or couplings hold together, where each floats.
+void find_groups(World::Impl& w) {
+  w.any_groups = false;
+  if (!w.holds_anything() || w.settings.integrator != Integrator::kSemiImplicit) return;
+  const auto join = [&](int a, int b) {
+    if (a >= 0 && b >= 0 && a != b) w.floats[w.root_of(a)].leads = true;
+  };
+  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
+    const Loop& loop = w.model.loops[i];
+    const int a = w.tree_of[loop.body_f], b = w.tree_of[loop.body_m];
+    if (!w.state.loop_closed[i]) continue;
+    if (a < 0 && b >= 0) w.floats[b].free = false;  // also where it carries nothing just now
+    if (b < 0 && a >= 0) w.floats[a].free = false;
+    if (loop.held()) join(a, b);
+  }
+  for (const Relation& r : w.model.relations) {
+    const int first = w.tree_of[w.model.dofs[r.terms[0].dof].body];
+    if (r.held)
+      r.for_each_dof([&](const Relation::Term& t) { join(first, w.tree_of[w.model.dofs[t.dof].body]); });
+  }
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (!w.floats[t].free) w.floats[w.root_of(static_cast<int>(t))].leads = false;
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    w.floats[t].grouped = w.floats[w.root_of(static_cast<int>(t))].leads;
+    w.any_groups = w.any_groups || w.floats[t].grouped;
+  }
 }
 
 /// Adds a wrench at a point to the momentum that the tree of `body` will have.
 void add_impulse(World::Impl& w, int body, double sign, const Vec3& point, const Vec3& force,
                  const Vec3& moment) {
   const int t = w.tree_of[body];
-  if (t < 0 || !w.floats[t]) return;
+  if (t < 0 || !w.floats[t].counts()) return;
   TreeMotion& m = w.motions[t];
   m.momentum = m.momentum + Force{sign * (moment + (point - m.center).cross(force)), sign * force};
 }
@@ -52,15 +97,58 @@ void add_forces(World::Impl& w, int t, double h) {
   add_impulse(w, tree.first, h, w.ws.pose[tree.first].p, F * joint.head<3>(), F * joint.tail<3>());
 }
 
+/// Several trees as one rigid body.
+TreeMotion sum_of(std::span<const TreeMotion> trees) {
+  TreeMotion sum;
+  for (const TreeMotion& t : trees) {
+    sum.mass += t.mass;
+    sum.center += t.mass * t.center;
+  }
+  sum.center /= sum.mass;
+  for (const TreeMotion& t : trees) {
+    const Vec3 d = t.center - sum.center;
+    sum.momentum = sum.momentum + Force{t.momentum.moment + d.cross(t.momentum.force), t.momentum.force};
+    sum.inertia += t.inertia - t.mass * skew(d) * skew(d);
+  }
+  return sum;
+}
+
+/// The rigid motion that is missing.
+struct Missing {
+  Vec3 shift, velocity, turn, center;
+};
+
+Missing missing(const World::Impl& w, const TreeMotion& wanted, const TreeMotion& now, double h) {
+  const Vec3 way = h * wanted.momentum.force / wanted.mass - 0.5 * h * h * w.model.gravity;  // (3)
+  return {wanted.center + way - now.center, (wanted.momentum.force - now.momentum.force) / now.mass,
+          now.inertia.ldlt().solve(wanted.momentum.moment - now.momentum.moment), now.center};
+}
+
+void give(World::Impl& w, int t, const Missing& m, bool shifts) {
+  const Body& root = w.model.bodies[w.model.trees[t].first];
+  const Vec3 arm = Vec3(w.ws.pose[w.model.trees[t].first].p) - m.center;
+  const Mat3 to_F = Mat3(root.R_PF).transpose();
+  const Vec3 linear = to_F * (m.velocity + m.turn.cross(arm)), angular = to_F * m.turn;  // (2)
+  const Vec3 shift = shifts ? Vec3(to_F * m.shift) : Vec3::Zero();
+  for (int k = 0; k < 3; ++k) {
+    w.state.v[root.first_v + k] += linear[k];
+    w.state.v[root.first_v + 3 + k] += angular[k];
+    w.state.q[root.first_q + k] += shift[k];
+  }
+}
+
 }  // namespace
 
 void World::Impl::remember_momentum(double h) {
   find_floating(*this);
+  find_groups(*this);
+  any_floats =
+      std::any_of(floats.begin(), floats.end(), [](const Floating& floating) { return floating.counts(); });
   if (!any_floats) return;
   state_free.v = v_before;
   update_velocities(model, state_free, ws);
   for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (!floats[t]) continue;
+    if (!floats[t].counts()) continue;
     motions[t] = tree_motion(model, ws, model.trees[t]);
     add_forces(*this, static_cast<int>(t), h);
   }
@@ -72,23 +160,38 @@ void World::Impl::remember_momentum(double h) {
   }
 }
 
-void World::Impl::give_momentum_back() {
+void World::Impl::give_momentum_back(double h) {
   if (!any_floats) return;
   update_poses(model, state, ws);
   update_velocities(model, state, ws);
+  const bool shifts = settings.integrator == Integrator::kSemiImplicit;
   for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (!floats[t]) continue;
+    if (!floats[t].keeps) continue;
     const TreeMotion now = tree_motion(model, ws, model.trees[t]);
-    const Force lost = motions[t].momentum - now.momentum;
-    const Vec3 turn = now.inertia.ldlt().solve(lost.moment);
-    const Body& root = model.bodies[model.trees[t].first];
-    const Vec3 arm = Vec3(ws.pose[model.trees[t].first].p) - now.center;
-    const Mat3 to_F = Mat3(root.R_PF).transpose();
-    const Vec3 linear = to_F * (lost.force / now.mass + turn.cross(arm)), angular = to_F * turn;  // (2)
-    for (int k = 0; k < 3; ++k) {
-      state.v[root.first_v + k] += linear[k];
-      state.v[root.first_v + 3 + k] += angular[k];
+    const bool alone = floats[t].free && !floats[t].touched;
+    give(*this, static_cast<int>(t), missing(*this, motions[t], now, h), shifts && alone);
+  }
+}
+
+void World::Impl::keep_group_momentum(double h) {
+  if (!any_groups) return;
+  update_poses(model, state, ws);
+  update_velocities(model, state, ws);
+  members.clear();  // (leader, tree)
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (floats[t].grouped) members.emplace_back(root_of(static_cast<int>(t)), static_cast<std::int32_t>(t));
+  std::sort(members.begin(), members.end());
+  for (auto first = members.begin(), last = first; first != members.end(); first = last) {
+    bool moved_whole = true;
+    group_wanted.clear();
+    group_now.clear();
+    for (; last != members.end() && last->first == first->first; ++last) {
+      group_wanted.push_back(motions[last->second]);
+      group_now.push_back(tree_motion(model, ws, model.trees[last->second]));
+      moved_whole = moved_whole && free_until[last->second] == 1;
     }
+    const Missing lost = missing(*this, sum_of(group_wanted), sum_of(group_now), h);
+    for (auto m = first; m != last; ++m) give(*this, m->second, lost, moved_whole);  // (4)
   }
 }
 

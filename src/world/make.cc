@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "karakuri/core/hash.h"
 #include "karakuri/dynamics/kinematics.h"
@@ -98,9 +99,14 @@ double inner_radius(const Shape& shape) {
   return 0;
 }
 
+/// In the order of the links' slots, so that they keep their numbers whatever hangs on what.
 void add_colliders(World::Impl& w) {
   const std::vector<MaterialId> materials = w.scene.mechanism.material_ids();
-  for (const LinkEntry& entry : w.model.links) {
+  w.collider_start.assign(w.model.link_at.size() + 1, 0);
+  for (std::size_t slot = 0; slot < w.model.link_at.size(); ++slot) {
+    w.collider_start[slot] = static_cast<std::int32_t>(w.colliders.size());
+    if (w.model.link_at[slot] < 0) continue;
+    const LinkEntry& entry = w.model.links[w.model.link_at[slot]];
     for (const ShapePlacement& p : w.scene.mechanism.link(entry.id).shapes) {
       const Shape& shape = *w.scene.shapes.find(p.shape);
       const auto material = std::find(materials.begin(), materials.end(), p.material);
@@ -121,6 +127,7 @@ void add_colliders(World::Impl& w) {
       w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed);
     }
   }
+  w.collider_start.back() = static_cast<std::int32_t>(w.colliders.size());
 }
 
 void tabulate_surfaces(World::Impl& w) {
@@ -142,40 +149,6 @@ void tabulate_surfaces(World::Impl& w) {
   }
 }
 
-/// Shapes of one body, of the two bodies of a joint, and of the links named in Scene::no_contact never touch.
-void exclude_neighbours(World::Impl& w) {
-  const int n = static_cast<int>(w.colliders.size());
-  std::vector<std::vector<int>> on_body(w.model.bodies.size());
-  for (int i = 0; i < n; ++i) on_body[w.colliders[i].body].push_back(i);
-  const auto exclude = [&](int a, int b) {
-    for (const int i : on_body[a])
-      for (const int j : on_body[b])
-        if (i < j || a != b) w.broadphase.exclude(i, j);
-  };
-  for (int i = 1; i < w.model.body_count(); ++i) {
-    exclude(i, i);
-    // a free joint is no joint that two shapes could be in each other's way of; nor does one keep a robot
-    // from the ground
-    if (w.model.bodies[i].kind != JointKind::kFree) {
-      if (w.model.bodies[i].parent != 0) exclude(i, w.model.bodies[i].parent);
-    }
-  }
-  for (const Loop& loop : w.model.loops)
-    if (loop.joins() && loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m)
-      exclude(loop.body_f, loop.body_m);
-  // several links may be one body, so that links have their own lists; sorted by link
-  std::vector<std::pair<LinkId, int>> on_link(n);
-  for (int i = 0; i < n; ++i) on_link[i] = {w.collider_infos[i].link, i};
-  std::sort(on_link.begin(), on_link.end());
-  const auto of = [&](LinkId link) {
-    return std::ranges::equal_range(on_link, link, {}, &std::pair<LinkId, int>::first);
-  };
-  for (const auto& [a, b] : w.scene.no_contact)
-    for (const auto& [link_a, i] : of(a))
-      for (const auto& [link_b, j] : of(b))
-        if (i != j) w.broadphase.exclude(i, j);
-}
-
 /// Of what a snapshot must fit: bodies, shapes, limits.
 std::uint64_t hash_scene(const World::Impl& w) {
   Hash hash;
@@ -195,19 +168,6 @@ std::uint64_t hash_scene(const World::Impl& w) {
     hash.add(p.lower), hash.add(p.upper), hash.add(p.damping), hash.add(p.limit_stiffness);
   for (const Loop& l : w.model.loops) hash.add(l.stiffness), hash.add(l.turn_stiffness);
   return hash.value();
-}
-
-void find_special_dofs(World::Impl& w) {
-  for (int i = 1; i < w.model.body_count(); ++i) {
-    const Body& body = w.model.bodies[i];
-    bool limited = false;
-    for (int dof = body.first_v; dof < body.first_v + body.dofs; ++dof) {
-      const DofProperties& p = w.model.dof_properties[dof];
-      limited = limited || p.lower > -DofProperties::kNone || p.upper < DofProperties::kNone;
-      if (p.dry_friction > 0) w.rubbing_dofs.push_back(dof);
-    }
-    if (limited) w.limited_bodies.push_back(i);
-  }
 }
 
 void set_initial(World::Impl& w) {
@@ -270,8 +230,10 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
     if (joint.body > 0) joint_of_body[joint.body] = joint.id;
   add_colliders(*this);
   tabulate_surfaces(*this);
-  exclude_neighbours(*this);
-  find_special_dofs(*this);
+  std::vector<std::int32_t> all_links(model.links.size());
+  std::iota(all_links.begin(), all_links.end(), 0);
+  exclude_around(all_links);
+  for (int i = 1; i < model.body_count(); ++i) find_special_dofs(i);
   reach.resize(colliders.size());
   fast.resize(colliders.size());
   collider_pose.resize(colliders.size());
@@ -280,6 +242,76 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   set_initial(*this);
   use_threads(settings.threads);
   after_restore();
+}
+
+void World::Impl::find_special_dofs(int i) {
+  const Body& body = model.bodies[i];
+  bool limited = false;
+  for (int dof = body.first_v; dof < body.first_v + body.dofs; ++dof) {
+    const DofProperties& p = model.dof_properties[dof];
+    limited = limited || p.lower > -DofProperties::kNone || p.upper < DofProperties::kNone;
+    if (p.dry_friction > 0) rubbing_dofs.push_back(dof);
+  }
+  if (limited) limited_bodies.push_back(i);
+}
+
+/// @pre body > 0
+std::vector<int> World::Impl::colliders_on(int body) const {
+  const auto after = std::upper_bound(model.segments.begin(), model.segments.end(), body,
+                                      [](int b, const Segment& s) { return b < s[Axis::kBody]; });
+  std::vector<int> out;
+  for (auto i = after[-1][Axis::kLink]; i < after[0][Axis::kLink]; ++i) {
+    if (model.links[i].body != body) continue;
+    const std::uint32_t slot = model.links[i].id.index;
+    for (int c = collider_start[slot]; c < collider_start[slot + 1]; ++c) out.push_back(c);
+  }
+  return out;
+}
+
+/// Shapes of one body, of the two bodies of a joint, and of the links named in Scene::no_contact never touch;
+/// of pairs that one of some links takes part in.
+void World::Impl::exclude_around(std::span<const std::int32_t> links) {
+  std::vector<std::uint8_t> on_body(model.bodies.size()), on_link(model.links.size());
+  std::vector<std::pair<int, int>> placed;  // (body, collider)
+  for (const std::int32_t i : links) {
+    const LinkEntry& link = model.links[i];
+    on_link[i] = on_body[link.body] = 1;
+    for (int c = collider_start[link.id.index]; c < collider_start[link.id.index + 1]; ++c)
+      placed.emplace_back(link.body, c);
+  }
+  std::sort(placed.begin(), placed.end());
+  const auto of = [&](int body) {
+    return std::ranges::equal_range(placed, body, {}, &std::pair<int, int>::first);
+  };
+  const auto exclude = [&](int a, int b) {
+    for (const auto& [body_a, i] : of(a))
+      for (const auto& [body_b, j] : of(b))
+        if (i < j || a != b) broadphase.exclude(i, j);
+  };
+  for (int i = 1; i < model.body_count(); ++i) {
+    if (!on_body[i]) continue;
+    exclude(i, i);
+    // a free joint is no joint that two shapes could be in each other's way of; nor does one keep a robot
+    // from the ground
+    if (model.bodies[i].kind != JointKind::kFree && model.bodies[i].parent != 0)
+      exclude(i, model.bodies[i].parent);
+  }
+  for (const Loop& loop : model.loops) {
+    const bool apart = loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m;
+    if (!loop.joins() || !apart || !(on_body[loop.body_f] || on_body[loop.body_m])) continue;
+    const std::vector<int> on_m = colliders_on(loop.body_m);
+    for (const int i : colliders_on(loop.body_f))
+      for (const int j : on_m) broadphase.exclude(i, j);
+  }
+  // several links may be one body
+  for (const auto& [a, b] : scene.no_contact) {
+    const LinkEntry *first = model.find(a), *second = model.find(b);
+    if (!first || !second) continue;
+    if (!on_link[first - model.links.data()] && !on_link[second - model.links.data()]) continue;
+    for (int i = collider_start[a.index]; i < collider_start[a.index + 1]; ++i)
+      for (int j = collider_start[b.index]; j < collider_start[b.index + 1]; ++j)
+        if (i != j) broadphase.exclude(i, j);
+  }
 }
 
 void World::Impl::use_threads(int count) {

@@ -221,6 +221,7 @@ void World::Impl::move_bodies(double h) {
       apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(bounce.data(), rows.size()), ws,
                      state.v_view());
     runge_kutta(*this, h);
+    any_groups = false;
     return;
   }
   mark_pushed(*this);
@@ -233,7 +234,7 @@ void World::Impl::move_bodies(double h) {
     if (trees[t].awake && !trees[t].quarantined) move_tree(*this, static_cast<int>(t), h);
   }
   close_loops(state, h);
-  give_momentum_back();
+  give_momentum_back(h);
 }
 
 }  // namespace karakuri

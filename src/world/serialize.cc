@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 
 /// Into room that is large enough, see Sizer.
 class Writer {
@@ -133,9 +133,7 @@ void visit(Ar& ar, world_detail::SpringSlot& s) {
   visit(ar, s.used);
 }
 template <class Ar>
-void visit(Ar& ar, Attachment& a) {
-  Joint& j = a.joint;
-  visit(ar, a.id);
+void visit(Ar& ar, Joint& j) {
   visit(ar, j.name);
   visit(ar, j.kind);
   visit(ar, j.parent);
@@ -148,9 +146,28 @@ void visit(Ar& ar, Attachment& a) {
     visit(ar, *x);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::CutJoint& c) {
-  visit(ar, c.joint);
-  visit(ar, c.X_WL);
+void visit(Ar& ar, DofProperties& p) {
+  for (double* x : {&p.lower, &p.upper, &p.damping, &p.stiffness, &p.rest, &p.dry_friction, &p.armature,
+                    &p.effort_limit, &p.velocity_limit, &p.limit_stiffness, &p.limit_damping})
+    visit(ar, *x);
+}
+template <class Ar>
+void visit(Ar& ar, Attachment& a) {
+  visit(ar, a.id);
+  visit(ar, a.joint);
+}
+template <class Ar>
+void visit(Ar& ar, world_detail::TreeEdit& e) {
+  std::uint8_t joins = e.joins;
+  visit(ar, joins);
+  e.joins = joins != 0;
+  if (e.joins) {
+    visit(ar, e.made);
+    for (DofProperties& p : e.made.dofs) visit(ar, p);
+  } else {
+    visit(ar, e.cut);
+    visit(ar, e.X_WL);
+  }
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::Breaking& b) {
@@ -211,7 +228,7 @@ void visit(Ar& ar, std::vector<bool>& values) {
 
 template <class Ar>
 void visit(Ar& ar, Persistent& p) {
-  visit(ar, p.cuts);
+  visit(ar, p.edits);
   visit(ar, p.attached);
   visit(ar, p.attach_count);
   visit(ar, p.breaking);
@@ -271,25 +288,6 @@ bool fits(const Persistent& p, const World::Impl& w) {
   return true;
 }
 
-/// A world like `w` with other joints cut; none where they cannot be.
-std::unique_ptr<World::Impl> with_cuts(World::Impl& w, const std::vector<world_detail::CutJoint>& cuts) {
-  Mechanism mechanism = w.original ? *w.original : w.scene.mechanism;
-  std::vector<std::pair<LinkId, LinkId>> parted;
-  for (const world_detail::CutJoint& c : cuts) {
-    if (!mechanism.contains(c.joint)) return nullptr;
-    parted.emplace_back(mechanism.joint(c.joint).parent, mechanism.joint(c.joint).child);
-    if (!mechanism.cut(c.joint, c.X_WL).ok()) return nullptr;
-  }
-  std::vector<Diagnostic> flaws;
-  std::unique_ptr<World::Impl> out = w.with_mechanism(std::move(mechanism), flaws);
-  if (!out) return nullptr;
-  // what the present cuts have added comes last
-  out->scene.no_contact.resize(out->scene.no_contact.size() - w.cuts.size());
-  out->scene.no_contact.insert(out->scene.no_contact.end(), parted.begin(), parted.end());
-  out->exclude_no_contact();
-  return out;
-}
-
 Diagnostic refuse(std::string what, std::string remedy) {
   return {Severity::kError, "snapshot", std::move(what), std::move(remedy)};
 }
@@ -345,15 +343,19 @@ std::vector<Diagnostic> World::restore(const World& other) {
 }
 
 std::vector<Diagnostic> World::take_over(const Persistent& from) {
-  std::unique_ptr<Impl> other;
-  if (from.cuts != impl_->cuts) other = with_cuts(*impl_, from.cuts);
-  if ((from.cuts != impl_->cuts && !other) || !fits(from, other ? *other : *impl_))
+  Impl& w = *impl_;
+  const bool other_trees = from.edits != w.edits;
+  Persistent kept;
+  if (other_trees) kept = w;
+  const bool done = !other_trees || w.change_edits(from.edits).empty();
+  if (!done || !fits(from, w)) {
+    if (other_trees) {  // back to what it was, which it can be
+      (void)w.change_edits(kept.edits);
+      w.replace(kept);
+    }
     return {refuse("its contents do not fit the scene", "make it anew")};
-  if (other) {
-    other->hooks = std::move(impl_->hooks);
-    impl_ = std::move(other);
   }
-  impl_->replace(from);
+  w.replace(from);
   return {};
 }
 
@@ -364,7 +366,7 @@ World World::clone() const {
   auto out = std::make_unique<Impl>(w.scene, std::move(model), w.settings);
   out->scene_hash = w.scene_hash;
   out->scene_stamp = w.scene_stamp;
-  out->original = w.original;
+  out->undos = w.undos;
   out->replace(w);
   return World(std::move(out));
 }
@@ -381,6 +383,18 @@ void World::Impl::replace(const Persistent& read) {
     if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
   }
   after_restore();
+}
+
+bool world_detail::TreeEdit::operator==(const TreeEdit& o) const {
+  const auto bytes = [](TreeEdit edit) {
+    Sizer sizer;
+    visit(sizer, edit);
+    std::vector<std::byte> out(sizer.value());
+    Writer writer(out.data());
+    visit(writer, edit);
+    return out;
+  };
+  return bytes(*this) == bytes(o);
 }
 
 std::uint64_t World::hash() const {

@@ -15,6 +15,7 @@
 
 #include "karakuri/solver/guess.h"
 #include "world/assemble.h"
+#include "world/heap.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -338,6 +339,7 @@ void scatter(const Task& t) {
 }
 
 void solve_island(const Task& t, Island& island) {
+  if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
   solver::Settings settings = solver_settings(t.w.settings, island.rows);
   world_detail::assemble(t.w, island, t.slot);
   gather(t);

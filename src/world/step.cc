@@ -66,6 +66,7 @@ void World::Impl::substep(double h) {
   move_bodies(h);
   stop_fast_bodies(h);
   settle_loops(h);
+  keep_group_momentum(h);
   watch.lap(times.integrate);
   finish(h);
   h_now = 0;

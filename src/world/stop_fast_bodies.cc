@@ -97,6 +97,7 @@ double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, 
 }  // namespace
 
 void World::Impl::stop_fast_bodies(double h) {
+  std::fill(free_until.begin(), free_until.end(), 1.0);
   if (!settings.continuous || settings.contact == ContactModel::kNone) return;
   bool any = false;
   for (std::size_t i = 0; i < colliders.size(); ++i) {
@@ -105,7 +106,6 @@ void World::Impl::stop_fast_bodies(double h) {
   }
   if (!any) return;
   update_poses(model, state, view);
-  std::fill(free_until.begin(), free_until.end(), 1.0);
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
     if (!fast[a] && !fast[b]) continue;

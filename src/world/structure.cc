@@ -1,9 +1,8 @@
 // Joining and parting while the world runs.
 //
-// A joint that is made is always one more loop (Nakamura & Yamane's pseudo-closed chain): nothing is turned
-// round or compiled, and what it cuts off again costs nothing. A joint of a tree that is cut takes another
-// tree of bodies: the model is compiled anew, and all that is kept between steps moves over by the ids of
-// joints, links and colliders.
+// A joint that is made is one more loop (Nakamura & Yamane's pseudo-closed chain): nothing is turned round or
+// compiled, and what it cuts off again costs nothing. Or, where it is asked for, it makes two trees one.
+// That, and a cut of a joint of a tree, is in tree_edits.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,11 +71,9 @@ void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
         return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
       });
   if (!joined && kept) return;
-  const int n = static_cast<int>(colliders.size());
-  for (int i = 0; i < n; ++i) {
-    if (colliders[i].body != body_a) continue;
-    for (int j = 0; j < n; ++j) {
-      if (colliders[j].body != body_b) continue;
+  const std::vector<int> on_b = colliders_on(body_b);
+  for (const int i : colliders_on(body_a)) {
+    for (const int j : on_b) {
       if (joined)
         broadphase.exclude(i, j);
       else if (!is_no_contact(i, j))
@@ -92,8 +89,9 @@ bool World::Impl::is_no_contact(int i, int j) const {
   });
 }
 
-Result<JointId> World::attach(Joint joint) {
+Result<JointId> World::attach(Joint joint, Joining how) {
   Impl& w = *impl_;
+  if (how == Joining::kTree) return attach_as_tree(std::move(joint));
   if (std::vector<Diagnostic> flaws = flaws_of(w.model, joint); !flaws.empty()) return flaws;
   Attachment added{attached_id(w.model, w.attach_count++), std::move(joint)};
   w.add_attached_loop(added);
@@ -107,16 +105,17 @@ Result<JointId> World::attach(Joint joint) {
   return w.attached.back().id;
 }
 
-Result<JointId> World::attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint) {
+Result<JointId> World::attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint,
+                              Joining how) {
   joint.parent = a;
   joint.child = b;
   joint.X_PF = X_a;
   joint.X_CM = X_b;
-  return attach(std::move(joint));
+  return attach(std::move(joint), how);
 }
 
-Result<JointId> World::attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint) {
-  return attach(a, pose(a).inverse() * X_WJ, b, pose(b).inverse() * X_WJ, std::move(joint));
+Result<JointId> World::attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint, Joining how) {
+  return attach(a, pose(a).inverse() * X_WJ, b, pose(b).inverse() * X_WJ, std::move(joint), how);
 }
 
 std::span<const Attachment> World::attachments() const { return impl_->attached; }
@@ -167,48 +166,7 @@ std::vector<Diagnostic> World::detach(JointId joint) {
   return {};
 }
 
-// ---- cutting a tree
-
-std::unique_ptr<World::Impl> World::Impl::with_mechanism(Mechanism mechanism,
-                                                         std::vector<Diagnostic>& flaws) {
-  auto compiled = compile(mechanism, model.gravity);
-  if (!compiled.ok()) {
-    flaws = compiled.errors();
-    return nullptr;
-  }
-  Scene next = scene;
-  next.mechanism = std::move(mechanism);
-  auto out = std::make_unique<Impl>(std::move(next), std::move(*compiled), settings);
-  out->scene_hash = scene_hash;
-  out->scene_stamp = scene_stamp;
-  out->original = original ? original : std::make_shared<const Mechanism>(scene.mechanism);
-  return out;
-}
-
-std::vector<Diagnostic> World::cut(JointId joint) {
-  Impl& w = *impl_;
-  const JointEntry* entry = w.model.find(joint);
-  if (!entry)
-    return {{Severity::kError, "joint", "there is no such joint in this world", "use an id that is alive"}};
-  const LinkId parent = w.scene.mechanism.joint(joint).parent, child = w.scene.mechanism.joint(joint).child;
-  const Transform X_WL = pose(child);
-  const Motion V = velocity(child);
-  Mechanism edited = w.scene.mechanism;
-  const Result<JointId> free = edited.cut(joint, X_WL);
-  if (!free.ok()) return free.errors();
-  std::vector<Diagnostic> flaws;
-  std::unique_ptr<Impl> next = w.with_mechanism(std::move(edited), flaws);
-  if (!next) return flaws;
-  // they lie in each other where the joint was: touching would throw them apart
-  next->scene.no_contact.emplace_back(parent, child);
-  next->inherit(w);
-  next->cuts.push_back({joint, X_WL});
-  forget_breaking(next->breaking, joint);
-  next->exclude_no_contact();
-  impl_ = std::move(next);
-  set_velocity(child, V);
-  return {};
-}
+// ---- an edited scene
 
 namespace {
 
@@ -293,7 +251,6 @@ void World::Impl::inherit(Impl& old) {
     loop_chord.push_back(old.loop_chord[old.scene_loops + i]);
   }
   attach_count = old.attach_count;
-  cuts = old.cuts;
   breaking = old.breaking;
   springs = old.springs;
   forces = old.forces;
@@ -311,13 +268,6 @@ void World::Impl::inherit(Impl& old) {
   broken = std::move(old.broken);
   times = old.times;
   report = old.report;
-}
-
-void World::Impl::exclude_no_contact() {
-  const int n = static_cast<int>(colliders.size());
-  for (int i = 0; i < n; ++i)
-    for (int j = i + 1; j < n && !scene.no_contact.empty(); ++j)
-      if (is_no_contact(i, j)) broadphase.exclude(i, j);
 }
 
 // ---- breaking

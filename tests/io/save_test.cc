@@ -291,7 +291,7 @@ cameras: [{name: eye, link: arm, field_of_view_deg: 30}]
 events:
   - {time: 1, force: {link: base, force: [1, 0, 0], duration: 0.5}}
   - {time: 2, attach: {name: grip, parent: arm, child: world, kind: spherical, in_child: {at: [1, 2, 3]}}}
-  - {time: 2, attach: {name: grip2, parent: arm, child: world}}
+  - {time: 2, attach: {name: grip2, parent: arm, child: world, tree: true}}
   - {time: 3, detach: grip}
   - {time: 4, every: 2, set: {joint.arm.target: 0.5, gravity: [0, 0, 0], settings.solver: block}}
 plots: [{title: arms, signals: [joint.arm.q, "link.base.pz"]}]

@@ -31,6 +31,19 @@ class Structure(unittest.TestCase):
         world.run(0.1)
         self.assertLess(world.link("box").velocity[2], 1)
 
+    def test_attach_as_a_tree(self):
+        world = box_on_floor()
+        n = world.v.shape[0]
+        world.link("ball").teleport((0, 0, 1))
+        hinge = world.attach("box", "ball", kind="revolute", at=(0, 0, 0.8), axis=(0, 1, 0), name="hinge", tree=True)
+        self.assertEqual((hinge.kind, world.v.shape), ("revolute", (n - 6 + 1,)))
+        world.run(0.1)
+        self.assertEqual(world.joint("hinge").q.shape, (1,))
+        with self.assertRaisesRegex(ValueError, "one tree"):
+            world.attach("box", "ball", name="again", tree=True)
+        world.detach(hinge)
+        self.assertEqual(world.v.shape, (n,))
+
     def test_kinds_and_refusals(self):
         world = box_on_floor()
         hinge = world.attach("world", "ball", kind="revolute", at=(1, 0, 1.5), axis=(0, 1, 0))

@@ -49,6 +49,10 @@ class Broadphase {
   /// Pairs that never collide, whatever the filters say (neighbouring links).
   void exclude(ProxyId a, ProxyId b);
   void include(ProxyId a, ProxyId b);
+  /// Ends all exclusions that one of these takes part in.
+  void include_all(std::span<const ProxyId> ids);
+  /// Whether it stands still; it moves from then on, or does not.
+  void set_fixed(ProxyId id, bool fixed);
 
   /// Recomputes the pairs after inserts, moves and removals. Two fixed proxies never pair.
   /// @return Whether any box was stored anew since the last time; if not, the pairs are the same.

@@ -49,6 +49,14 @@ class SlotMap {
     if (++slot.generation != 0) free_.push_back(key.index);
   }
 
+  /// Undoes an erase: `key` names `value` again, and what took its slot since is gone.
+  void put_back(Key key, T value) {
+    assert(key.index < slots_.size());
+    Slot& slot = slots_[key.index];
+    if (!slot.used) std::erase(free_, key.index);
+    slot = {std::move(value), key.generation, true};
+  }
+
   bool contains(Key key) const {
     return key.generation != 0 && key.index < slots_.size() && slots_[key.index].used &&
            slots_[key.index].generation == key.generation;

@@ -14,9 +14,11 @@
 namespace karakuri {
 
 struct MassMatrix {
-  explicit MassMatrix(const Model& model)
-      : entries(static_cast<std::size_t>(model.mass_matrix_size)),
-        inverse_diagonal(static_cast<std::size_t>(model.nv)) {}
+  explicit MassMatrix(const Model& model) { fit(model); }
+  void fit(const Model& model) {
+    entries.resize(static_cast<std::size_t>(model.mass_matrix_size));
+    inverse_diagonal.resize(static_cast<std::size_t>(model.nv));
+  }
 
   std::vector<double> entries;  // rows as above; crba() writes M, factor() turns it into L (unit) and D
   std::vector<double> inverse_diagonal;  // nv, 1/D; factor()

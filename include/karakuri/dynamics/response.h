@@ -36,7 +36,9 @@ enum class ResponseMethod {
 
 /// Buffers that are kept from call to call; they grow with the number of rows and the depth of the trees.
 struct ResponseBuffers {
-  explicit ResponseBuffers(const Model& model);
+  explicit ResponseBuffers(const Model& model) { fit(model); }
+  /// For another model, or one that has changed.
+  void fit(const Model& model);
 
   /// What one row does to one body.
   struct Side {

@@ -15,7 +15,9 @@
 namespace karakuri {
 
 struct Workspace {
-  explicit Workspace(const Model& model);
+  explicit Workspace(const Model& model) { fit(model); }
+  /// For another model, or one that has changed: what was computed is gone.
+  void fit(const Model& model);
   std::uint64_t version() const { return version_; }
 
   struct Pose {
@@ -80,7 +82,7 @@ struct Workspace {
   bool free_gyroscopic = true;
 
  private:
-  std::uint64_t version_;
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace karakuri

@@ -70,6 +70,7 @@ struct ForceAction {
 struct AttachAction {
   Joint joint;        // parent and child are the two links
   bool here = false;  // frame M is where frame F is at that moment: X_CM is not used
+  bool tree = false;  // as Joining::kTree
 };
 struct DetachAction {
   std::string joint;  // by name: it may be one that an AttachAction made

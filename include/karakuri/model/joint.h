@@ -80,6 +80,12 @@ struct DofProperties {
   double velocity_limit = kNone;
   double limit_stiffness = kNone;  // of lower and upper, per displacement beyond; infinite: rigid
   double limit_damping = 0;        // while beyond, of soft limits
+
+  /// Whether nothing acts in it.
+  bool bare() const {
+    return damping == 0 && stiffness == 0 && dry_friction == 0 && armature == 0 && lower == -kNone &&
+           upper == kNone;
+  }
 };
 
 struct Joint {

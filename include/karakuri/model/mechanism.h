@@ -6,6 +6,7 @@
 // cycles, and closing or opening a loop never turns parents into children.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,19 @@ struct Link {
   bool is_virtual() const { return static_cast<bool>(real); }
 };
 
+/// What an edit of the tree has changed, as it was before.
+struct MechanismUndo {
+  struct Place {
+    LinkId link, parent, child, last, sibling;
+    JointId joint;
+  };
+  std::vector<Place> places;
+  std::vector<std::pair<JointId, Joint>> joints;
+  bool has_relations = false;  // where any was changed, all
+  std::vector<Coupling> couplings;
+  std::vector<FixedTendon> tendons;
+};
+
 class Mechanism {
  public:
   Mechanism();
@@ -65,7 +79,13 @@ class Mechanism {
   /// Parts a link from its parent, with all that hangs on it: it hangs on the world by a free joint from then
   /// on, neutral at X_WL, that takes over the name. Loops stay. Refused where the joint closes a loop or is
   /// free already. The id of the old joint is dead, that of the new one is returned.
-  Result<JointId> cut(JointId joint, const Transform& X_WL);
+  Result<JointId> cut(JointId joint, const Transform& X_WL, MechanismUndo* undo = nullptr);
+  /// Makes a tree that hangs on the world by a free joint part of another: `joint.child`, any of its links,
+  /// hangs on `joint.parent` from then on, the joints between it and the old root are turned round (keeping
+  /// their ids and names), and the free joint is gone. Refused where one of those cannot be turned round.
+  Result<JointId> graft(Joint joint, MechanismUndo* undo = nullptr);
+  /// Takes an edit back, ids and all. The last one first.
+  void undo(const MechanismUndo& edit);
   /// A link with a free joint to the world, at X_WL. The joint gets the link's name; its frame M lies in the
   /// centre of mass, so that free flight is integrated exactly along a straight line or parabola.
   LinkId add_free_link(std::string name, const Inertia& inertia, const Transform& X_WL);
@@ -74,6 +94,11 @@ class Mechanism {
   void add_coupling(Coupling coupling) { couplings_.push_back(std::move(coupling)); }
   void add_tendon(FixedTendon tendon) { tendons_.push_back(std::move(tendon)); }
 
+  /// The child of the world that a link hangs on, or is.  @pre contains(id), not the world
+  LinkId root_of(LinkId id) const {
+    while (links_[id].parent != world_) id = links_[id].parent;
+    return id;
+  }
   bool contains(LinkId id) const { return links_.contains(id); }
   bool contains(JointId id) const { return joints_.contains(id); }
 
@@ -100,6 +125,13 @@ class Mechanism {
  private:
   void hang(LinkId child, LinkId parent, JointId joint);
   void unhang(LinkId child);
+  std::vector<Diagnostic> flaws_of_graft(const Joint& joint) const;
+  Result<std::vector<Joint>> turned_path(LinkId child) const;
+  void swap_tendon_dofs(std::span<const JointId> ids, MechanismUndo& undo);
+  LinkId sibling_before(LinkId child) const;  // none: it is the first
+  void save_place(LinkId link, MechanismUndo& undo) const;
+  void save_hanging(LinkId child, MechanismUndo& undo) const;  // what unhang() changes
+  void save_relations(MechanismUndo& undo) const;
 
   SlotMap<LinkTag, Link> links_;
   SlotMap<JointTag, Joint> joints_;

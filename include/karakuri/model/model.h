@@ -63,6 +63,30 @@ struct Tree {
   std::int32_t last;
 };
 
+/// The arrays of a model that are laid out by the walk over the tree.
+enum class Axis : std::uint8_t {
+  kBody,
+  kTree,
+  kQ,
+  kV,
+  kLink,
+  kJoint,
+  kBetween,
+  kFreeBody,
+  kPath,
+  kAngle,
+  kMassMatrix
+};
+inline constexpr int kAxisCount = 11;
+
+/// How long each array is when the walk comes to a child of the world: what hangs on it goes from there to
+/// the next child's.
+struct Segment {
+  std::array<std::int64_t, kAxisCount> at{};
+  std::int64_t operator[](Axis axis) const { return at[static_cast<int>(axis)]; }
+  bool operator==(const Segment&) const = default;
+};
+
 struct LinkEntry {
   LinkId id;
   std::string name;
@@ -158,6 +182,8 @@ struct Model {
   std::vector<double> armature;               // nv, of dof_properties
   std::vector<std::int32_t> angle_q;          // the coordinates that are angles, for all joints
   std::vector<std::int32_t> angle_v;          // and the dofs they belong to, ascending
+
+  std::vector<Segment> segments;  // by child of the world, in their order, and one more for the end
 
   std::vector<LinkEntry> links;    // all links but virtual ones; [0] is the world
   std::vector<JointEntry> joints;  // all joints

@@ -46,6 +46,12 @@ struct PointSpring {
 };
 using SpringId = Id<struct SpringTag>;
 
+/// How two links are joined while the world runs.
+enum class Joining : std::uint8_t {
+  kLoop,  // the joint closes a loop: always possible, and costs nothing to make or undo
+  kTree,  // the joint becomes one of the tree: exact by its coordinates, and as cheap as any other
+};
+
 /// A joint that was made while the world ran.
 struct Attachment {
   JointId id;
@@ -140,10 +146,16 @@ class World {
   /// closed loops and contacts respected: energy of motion is lost or kept, never gained. Frames that are
   /// apart are brought together at stabilization.max_speed. Joined links no longer touch. What the joint's
   /// dofs say is not used.
-  Result<JointId> attach(Joint joint);
-  Result<JointId> attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint);
+  ///
+  /// With Joining::kTree the links must be of two trees, one of which floats, with frames that fit: that one
+  /// is turned round to hang on the other by this joint, whose dofs count then. It is not one of
+  /// attachments(), its name must be its own, and detach() cuts it. Else what is wrong, and nothing changes.
+  Result<JointId> attach(Joint joint, Joining how = Joining::kLoop);
+  Result<JointId> attach(LinkId a, const Transform& X_a, LinkId b, const Transform& X_b, Joint joint,
+                         Joining how = Joining::kLoop);
   /// With both frames at X_WJ in the world now.
-  Result<JointId> attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint);
+  Result<JointId> attach_here(LinkId a, LinkId b, const Transform& X_WJ, Joint joint,
+                              Joining how = Joining::kLoop);
   /// Parts two links. Velocities stay as they are. Of a joint that closes a loop, only the loop is opened; a
   /// joint of a tree is cut, and what hung on it gets a free joint of the same name: positions in state() and
   /// colliders() are numbered anew then. Empty when done, else what is wrong, and nothing has changed.
@@ -208,6 +220,7 @@ class World {
   explicit World(std::unique_ptr<Impl> impl);
   void run_hooks();
   std::vector<Diagnostic> cut(JointId joint);
+  Result<JointId> attach_as_tree(Joint joint);
   std::vector<Diagnostic> take_over(const world_detail::Persistent& from);
   void detach_broken();
   std::unique_ptr<Impl> impl_;

@@ -267,6 +267,17 @@ void Broadphase::include(ProxyId a, ProxyId b) {
   mark(a), mark(b);
 }
 
+void Broadphase::include_all(std::span<const ProxyId> ids) {
+  std::vector<bool> named(proxies_.size());
+  for (const ProxyId id : ids) named[id] = true, mark(id);
+  std::erase_if(excluded_, [&](const ProxyPair& p) { return named[p.a] || named[p.b]; });
+}
+
+void Broadphase::set_fixed(ProxyId id, bool fixed) {
+  proxies_[id].fixed = fixed;
+  mark(id);
+}
+
 void Broadphase::find_new_pairs(ProxyId id) {
   const Proxy& p = proxies_[id];
   const auto first = std::lower_bound(excluded_.begin(), excluded_.end(), ProxyPair{id, -1});

@@ -221,6 +221,7 @@ class ScriptReader {
     AttachAction attach{.joint = parsed.joint, .here = !parsed.in_child};
     if (!node.has("kind")) attach.joint.kind = JointKind::kFixed;
     get(node, "here", attach.here);
+    get(node, "tree", attach.tree);
     get(node, "name", attach.joint.name);
     attach.joint.name = c_.prefixed(attach.joint.name);
     attach.joint.parent = c_.link_at(node, "parent");

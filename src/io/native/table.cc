@@ -428,6 +428,9 @@ constexpr Key kAttachKeys[] = {
     Key{"child", kText, "", "The other body."}.needed(),
     {"here", kFlag, "true without in_child",
      "Join them as they are at that moment: in_child is found from in_parent."},
+    {"tree", kFlag, "false",
+     "Make what floats part of the other's tree, instead of closing a loop: exact by the joint's "
+     "coordinates."},
 };
 
 constexpr Key kBehaviourKeys[] = {

@@ -148,6 +148,7 @@ class Writer {
       put_link("child", attach->joint.child);
       write_joint_frame(attach->joint, true, !attach->here, out_);
       if (attach->here) out_.put("here", true);
+      if (attach->tree) out_.put("tree", true);
       out_.end_map();
     } else if (const auto* detach = std::get_if<DetachAction>(&action)) {
       out_.put("detach", detach->joint);

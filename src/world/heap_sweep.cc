@@ -1,0 +1,270 @@
+// Every point in turn, with the motion v, w of its two bodies at hand:
+//   u = u_free + (v + w x r) - (v' + w' x r')                                          (1)
+//   λn ← max(0, λn − u_n / W_nn)                                                       (2)
+//   λt ← λt − W_tt⁻¹ u_t  where that is inside the cone,                               (3)
+//   λt ← P(λt − u_t / ŵ), ŵ the largest eigenvalue of W_tt, else                       (4)
+// (4) takes one step length for both tangents: at its fixed points friction opposes slip exactly. Sweeps are
+// extrapolated as in solver/gauss_seidel.cc.
+#include <algorithm>
+#include <cmath>
+
+#include "world/heap.h"
+
+namespace karakuri::world_detail {
+
+namespace {
+
+using V = Lane;
+using Mask = long long __attribute__((vector_size(8 * kLanes)));
+
+inline V all(double x) { return V{} + x; }
+inline double sum_of(V a) {
+  double sum = 0;
+  for (int k = 0; k < kLanes; ++k) sum += a[k];
+  return sum;
+}
+
+inline V select(Mask mask, V a, V b) { return mask ? a : b; }
+inline V larger(V a, V b) { return select(a > b, a, b); }
+inline V root(V a) {
+  for (int k = 0; k < kLanes; ++k) a[k] = std::sqrt(a[k]);
+  return a;
+}
+inline V dot(const Lanes& a, const Lanes& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+inline Lanes cross(const Lanes& a, const Lanes& b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+inline Lanes times(const V* I, const Lanes& a) {
+  return {I[0] * a.x + I[3] * a.y + I[4] * a.z, I[3] * a.x + I[1] * a.y + I[5] * a.z,
+          I[4] * a.x + I[5] * a.y + I[2] * a.z};
+}
+inline void add(Lanes& a, const Lanes& b) { a.x += b.x, a.y += b.y, a.z += b.z; }
+inline void subtract(Lanes& a, const Lanes& b) { a.x -= b.x, a.y -= b.y, a.z -= b.z; }
+inline void add_scaled(Lanes& a, const Lanes& b, V s) { a.x += b.x * s, a.y += b.y * s, a.z += b.z * s; }
+
+/// The two bodies of each lane.
+struct Pair {
+  Lanes v, w, other_v, other_w;
+};
+
+inline void read(const HeapMotion* m, const std::int32_t* at, Lanes& v, Lanes& w) {
+  for (int k = 0; k < kLanes; ++k) {
+    const HeapMotion& body = m[at[k]];
+    v.x[k] = body.v[0], v.y[k] = body.v[1], v.z[k] = body.v[2];
+    w.x[k] = body.w[0], w.y[k] = body.w[1], w.z[k] = body.w[2];
+  }
+}
+
+inline void write(HeapMotion* m, const std::int32_t* at, const Lanes& v, const Lanes& w) {
+  for (int k = 0; k < kLanes; ++k) {
+    HeapMotion& body = m[at[k]];
+    body.v[0] = v.x[k], body.v[1] = v.y[k], body.v[2] = v.z[k];
+    body.w[0] = w.x[k], body.w[1] = w.y[k], body.w[2] = w.z[k];
+  }
+}
+
+inline Pair read(const HeapGroup& g, const HeapMotion* m) {
+  Pair p;
+  read(m, g.body, p.v, p.w);
+  read(m, g.other, p.other_v, p.other_w);
+  return p;
+}
+
+inline void write(const HeapGroup& g, const Pair& p, HeapMotion* m) {
+  write(m, g.body, p.v, p.w);
+  write(m, g.other, p.other_v, p.other_w);
+}
+
+/// Relative velocity at a point.
+inline Lanes relative(const Pair& p, const HeapPoint& x) {
+  Lanes u = p.v;
+  add(u, cross(p.w, x.arm));
+  subtract(u, p.other_v);
+  subtract(u, cross(p.other_w, x.other_arm));
+  return u;
+}
+
+inline void velocity_of(const Pair& p, const HeapPoint& x, V* u) {
+  const Lanes all_axes = relative(p, x);
+  u[0] = x.velocity[0] + dot(x.normal, all_axes);
+  for (int k = 0; k < 2; ++k) u[1 + k] = x.velocity[1 + k] + dot(x.tangent[k], all_axes);
+}
+
+inline void push(const HeapGroup& g, const HeapPoint& x, const Lanes& P, Pair& p) {
+  add_scaled(p.v, P, g.inverse_mass);
+  add(p.w, times(g.inertia, cross(x.arm, P)));
+  add_scaled(p.other_v, P, -g.other_inverse_mass);
+  subtract(p.other_w, times(g.other_inertia, cross(x.other_arm, P)));
+}
+
+inline Lanes sum(const HeapPoint& x, V n, V s, V t) {
+  Lanes P{x.normal.x * n, x.normal.y * n, x.normal.z * n};
+  add_scaled(P, x.tangent[0], s);
+  add_scaled(P, x.tangent[1], t);
+  return P;
+}
+
+struct Progress {
+  V change = {}, agreement = {};
+};
+
+inline void solve_point(const HeapGroup& g, HeapPoint& x, Pair& p, Progress& progress) {
+  const V zero = all(0), tiny = all(1e-300);
+  const Lanes u = relative(p, x);                                                              // (1)
+  const V n = larger(zero, x.impulse[0] - (dot(x.normal, u) + x.velocity[0]) * x.inverse_nn);  // (2)
+  const V dn = n - x.impulse[0];
+  const V us = dot(x.tangent[0], u) + x.velocity[1] + x.w_tn[0] * dn;
+  const V ut = dot(x.tangent[1], u) + x.velocity[2] + x.w_tn[1] * dn;
+  const V stick_s = x.impulse[1] - (x.inverse_tt[0] * us + x.inverse_tt[1] * ut);
+  const V stick_t = x.impulse[2] - (x.inverse_tt[1] * us + x.inverse_tt[2] * ut);
+  const V slip_s = x.impulse[1] - us * x.inverse_slip, slip_t = x.impulse[2] - ut * x.inverse_slip;
+  const V most = x.friction * n;
+  const V scale = most / larger(larger(root(slip_s * slip_s + slip_t * slip_t), most), tiny);
+  const Mask sticks = stick_s * stick_s + stick_t * stick_t <= most * most;
+  const V s = select(sticks, stick_s, slip_s * scale), t = select(sticks, stick_t, slip_t * scale);
+  const V ds = s - x.impulse[1], dt = t - x.impulse[2];
+  push(g, x, sum(x, dn, ds, dt), p);
+  progress.change += (dn * dn + ds * ds + dt * dt) * (x.mobility * x.mobility);
+  progress.agreement += dn * (n - x.before[0]) + ds * (s - x.before[1]) + dt * (t - x.before[2]);
+  x.impulse[0] = n, x.impulse[1] = s, x.impulse[2] = t;
+}
+
+void extrapolate(double beta, Heap& h) {
+  const V b = all(beta);
+  for (HeapPoint& x : h.points) {
+    for (int k = 0; k < 3; ++k) {
+      const V now = x.impulse[k];
+      x.impulse[k] = now + b * (now - x.before[k]);
+      x.before[k] = now;
+    }
+  }
+  for (std::size_t i = 1; i < h.motion.size(); ++i) {
+    HeapMotion &now = h.motion[i], &before = h.motion_before[i];
+    const HeapMotion end = now;
+    for (int k = 0; k < 3; ++k) {
+      now.v[k] += beta * (now.v[k] - before.v[k]);
+      now.w[k] += beta * (now.w[k] - before.w[k]);
+    }
+    before = end;
+  }
+}
+
+/// The blocks of W of a point with itself.
+void prepare(const HeapGroup& g, HeapPoint& x) {
+  const Lanes* axes[3] = {&x.normal, &x.tangent[0], &x.tangent[1]};
+  Lanes moved[3];  // velocity of the point by a unit impulse
+  for (int k = 0; k < 3; ++k) {
+    Pair p{};
+    push(g, x, *axes[k], p);
+    moved[k] = relative(p, x);
+  }
+  const V zero = all(0), one = all(1);
+  const auto inverse = [&](V a) { return select(a > zero, one / select(a > zero, a, one), zero); };
+  const V nn = dot(x.normal, moved[0]), ss = dot(x.tangent[0], moved[1]), tt = dot(x.tangent[1], moved[2]);
+  const V st = dot(x.tangent[0], moved[2]);
+  x.inverse_nn = inverse(nn);
+  x.w_tn[0] = dot(x.tangent[0], moved[0]);
+  x.w_tn[1] = dot(x.tangent[1], moved[0]);
+  const V inverse_det = inverse(ss * tt - st * st);
+  x.inverse_tt[0] = tt * inverse_det;
+  x.inverse_tt[1] = -st * inverse_det;
+  x.inverse_tt[2] = ss * inverse_det;
+  const V half = all(0.5), d = half * (ss - tt);
+  x.inverse_slip = inverse(half * (ss + tt) + root(d * d + st * st));
+  x.mobility = (nn + ss + tt) * all(1.0 / 3);
+}
+
+/// |F|² / ρ² of solver/residual.cc for ρ = 1 / mobility, round cones.
+V natural_map(const HeapPoint& x, const V* u) {
+  const V zero = all(0), tiny = all(1e-300);
+  const V mu = x.friction;
+  const V hat = u[0] + mu * root(u[1] * u[1] + u[2] * u[2]);
+  V z[3], sum_u = hat * hat + u[1] * u[1] + u[2] * u[2], sum_z = zero;
+  for (int k = 0; k < 3; ++k) {
+    z[k] = x.mobility * x.impulse[k];
+    sum_z += z[k] * z[k];
+  }
+  const V a = z[0] - hat, b = z[1] - u[1], c = z[2] - u[2];
+  const V t = root(b * b + c * c);
+  const V on = larger(zero, (a + mu * t) / (all(1) + mu * mu));  // P_K: normal part
+  const V scale = mu * on / larger(t, tiny);
+  const V f0 = z[0] - on, f1 = z[1] - b * scale, f2 = z[2] - c * scale;
+  const Mask inside = (t <= mu * a), apex = (mu * t <= -a);
+  return select(inside, sum_u, select(apex, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
+}
+
+}  // namespace
+
+void begin_heap(Heap& h) {
+  h.theta = 1;
+  h.motion.assign(h.bodies.size(), {});
+  for (HeapGroup& g : h.groups) {
+    Pair p = read(g, h.motion.data());
+    for (int k = g.first; k < g.first + g.count; ++k) {
+      HeapPoint& x = h.points[k];
+      prepare(g, x);
+      for (int r = 0; r < 3; ++r) x.before[r] = x.impulse[r];
+      push(g, x, sum(x, x.impulse[0], x.impulse[1], x.impulse[2]), p);
+    }
+    write(g, p, h.motion.data());
+  }
+  h.motion_before = h.motion;
+}
+
+double sweep_heap(Heap& h) {
+  const double next = 0.5 * (1 + std::sqrt(1 + 4 * h.theta * h.theta));
+  extrapolate((h.theta - 1) / next, h);
+  h.theta = next;
+  Progress progress;
+  for (const HeapGroup& g : h.groups) {
+    Pair p = read(g, h.motion.data());
+    for (int k = g.first; k < g.first + g.count; ++k) solve_point(g, h.points[k], p, progress);
+    write(g, p, h.motion.data());
+  }
+  if (!(sum_of(progress.agreement) >= 0)) h.theta = 1;
+  return std::sqrt(sum_of(progress.change));
+}
+
+double residual_of_heap(const Heap& h) {
+  V sum = all(0);
+  for (const HeapGroup& g : h.groups) {
+    const Pair p = read(g, h.motion.data());
+    for (int k = g.first; k < g.first + g.count; ++k) {
+      V u[3];
+      velocity_of(p, h.points[k], u);
+      sum += natural_map(h.points[k], u);
+    }
+  }
+  return std::sqrt(sum_of(sum));
+}
+
+void end_heap(Heap& h) {
+  for (const HeapGroup& g : h.groups) {
+    const Pair p = read(g, h.motion.data());
+    for (int k = g.first; k < g.first + g.count; ++k) {
+      V u[3];
+      velocity_of(p, h.points[k], u);
+      std::copy_n(u, 3, h.points[k].velocity);
+    }
+  }
+}
+
+void sweep_positions(Heap& h, int sweeps) {
+  h.shift.assign(h.bodies.size(), {});
+  for (HeapPoint& x : h.points) x.push = all(0);
+  for (int i = 0; i < sweeps; ++i) {
+    for (const HeapGroup& g : h.groups) {
+      Pair p = read(g, h.shift.data());
+      for (int k = g.first; k < g.first + g.count; ++k) {
+        HeapPoint& x = h.points[k];
+        const V gap = dot(x.normal, relative(p, x)) + x.gap;
+        const V next = larger(all(0), x.push - gap * x.inverse_nn), d = next - x.push;
+        push(g, x, {x.normal.x * d, x.normal.y * d, x.normal.z * d}, p);
+        x.push = next;
+      }
+      write(g, p, h.shift.data());
+    }
+  }
+}
+
+}  // namespace karakuri::world_detail
