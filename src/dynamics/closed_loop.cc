@@ -307,8 +307,9 @@ void constrained_forward_dynamics(const Model& model, const State& state, const 
 double close_loops(const Model& model, State& state, Workspace& ws, int most_iterations) {
   // Directions in which the loops hardly move are left alone: there a Newton step would lead anywhere. Rows
   // that fall together at closed positions do not quite where loops are open: by as much as they are open, so
-  // what moves no more than that is no direction of its own.
-  constexpr double kTrust = 1e-7, kLeastTrust = 1e-4, kPerError = 10;
+  // what moves no more than that is no direction of its own, unless nothing is won without it.
+  constexpr double kTrust = 1e-7, kPerError = 10;
+  double most_trust = 1e-4;
   ClosedLoop loop;
   const auto look = [&] {
     update_poses(model, state, ws);
@@ -317,8 +318,8 @@ double close_loops(const Model& model, State& state, Workspace& ws, int most_ite
   };
   double error = look();
   for (int k = 0; k < most_iterations && error > 1e-15; ++k) {
-    const Vector step = least_change(factor_mass(model, ws), loop, -view(loop.error),
-                                     std::clamp(kPerError * error, kTrust, kLeastTrust));
+    const double trust = std::clamp(kPerError * error, kTrust, most_trust);
+    const Vector step = least_change(factor_mass(model, ws), loop, -view(loop.error), trust);
     const std::vector<double> before = state.q;
     double share = 1, after = 0;
     for (; share > 1e-3; share *= 0.5) {
@@ -327,8 +328,13 @@ double close_loops(const Model& model, State& state, Workspace& ws, int most_ite
       if (after < error) break;
       state.q = before;
     }
-    if (!(after < error)) break;
-    error = after;
+    if (after < error) {
+      error = after;
+      continue;
+    }
+    if (trust == kTrust) break;
+    most_trust = kTrust;
+    look();
   }
   return look();
 }

@@ -31,7 +31,8 @@ Diagnostic refused(const std::string& name, std::string what, std::string remedy
 template <class T>
 void carry(const Splice& s, const Model& model, Axis axis, std::vector<T>& values) {
   const bool by_q = axis == Axis::kQ;
-  const std::vector<T> old = s.apply(axis, values, T{});
+  std::vector<T> old;
+  s.apply(axis, values, T{}, &old);
   for (const JointEntry& before : s.old_joints) {
     const JointEntry* now = model.find(before.id);
     if (!now || now->first_v < 0 || before.first_v < 0) continue;

@@ -145,8 +145,8 @@ TEST_F(Cli, CheckGivesJson) {
 
 TEST_F(Cli, StrictMakesErrorsOfWarnings) {
   write("odd.xml",
-        "<mujoco><option wind=\"1 0 0\"/><worldbody><body><freejoint/><geom "
-        "size=\".1\"/></body></worldbody></mujoco>");
+        "<mujoco><worldbody><body><freejoint/><geom size=\".1\" gap=\".1\" "
+        "margin=\".1\"/></body></worldbody></mujoco>");
   const Outcome lax = run("check odd.xml");
   EXPECT_EQ(lax.code, 0);
   EXPECT_THAT(lax.err, HasSubstr("odd.xml:1: warning"));

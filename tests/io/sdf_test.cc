@@ -43,7 +43,8 @@ TEST(Sdf, SurfacesBounce) {
   text.replace(text.find(">.7<"), 4, ">1.7<");
   const Result<LoadedScene> refused = load("<model name='m'>" + text + "</model>");
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(to_string(refused.errors()), HasSubstr("robot.sdf:3: error: Error reading element <restitution_coefficient>"));
+  EXPECT_THAT(to_string(refused.errors()),
+              HasSubstr("robot.sdf:3: error: Error reading element <restitution_coefficient>"));
 }
 
 /// Three by two grey pixels: 255 0 51 above 102 0 255.

@@ -29,11 +29,11 @@ struct Splice {
   std::span<const Block> of(Axis axis) const { return blocks[static_cast<int>(axis)]; }
   /// New number of what had an old one; -1 where it was replaced.
   std::int64_t moved(Axis axis, std::int64_t old) const;
-  /// Of what was replaced: how many such are before it, as in what apply() returns.
+  /// Of what was replaced: how many such are before it, as in what apply() gives.
   std::int64_t replaced(Axis axis, std::int64_t old) const;
-  /// Makes an array of the world follow; @return what was replaced, in order.
+  /// Makes an array of the world follow. @param replaced Out: what was replaced, in order.
   template <class T>
-  std::vector<T> apply(Axis axis, std::vector<T>& values, const T& fill) const;
+  void apply(Axis axis, std::vector<T>& values, const T& fill, std::vector<T>* replaced = nullptr) const;
 };
 
 /// Makes `model` what compile() would make of `mechanism`, to the bit, where it was that before an edit of
@@ -42,10 +42,10 @@ struct Splice {
 Result<Splice> recompile(const Mechanism& mechanism, std::span<const TouchedRoot> touched, Model& model);
 
 template <class T>
-std::vector<T> Splice::apply(Axis axis, std::vector<T>& values, const T& fill) const {
-  std::vector<T> out;
+void Splice::apply(Axis axis, std::vector<T>& values, const T& fill, std::vector<T>* replaced) const {
   for (const Block& b : of(axis))
-    out.insert(out.end(), values.begin() + b.first, values.begin() + b.first + b.before);
+    if (replaced)
+      replaced->insert(replaced->end(), values.begin() + b.first, values.begin() + b.first + b.before);
   const std::span<const Block> all = of(axis);
   for (auto b = all.rbegin(); b != all.rend(); ++b) {  // from the end, where first is still right
     const auto at = values.begin() + b->first;
@@ -56,7 +56,6 @@ std::vector<T> Splice::apply(Axis axis, std::vector<T>& values, const T& fill) c
     else
       values.insert(at + kept, static_cast<std::size_t>(b->after - kept), fill);
   }
-  return out;
 }
 
 }  // namespace karakuri
