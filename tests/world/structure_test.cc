@@ -10,11 +10,14 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "support/figures.h"
 #include "support/test_models.h"
+#include "world/momentum.h"
 #include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
+using test::momentum_of;
+using test::size_of;
 using test::make_world;
 
 WorldSettings awake() {
@@ -22,15 +25,6 @@ WorldSettings awake() {
   settings.sleep.enabled = false;
   return settings;
 }
-
-Force momentum_of(const World& world) {
-  Workspace ws(world.model());
-  update_poses(world.model(), world.state(), ws);
-  update_velocities(world.model(), world.state(), ws);
-  return momentum(world.model(), ws, Vec3::Zero());
-}
-
-double size_of(const Force& f) { return std::max(f.moment.norm(), f.force.norm()); }
 
 void shake(World& world, std::uint64_t seed, double speed = 1) {
   Random random(seed);

@@ -8,11 +8,14 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "support/figures.h"
 #include "support/test_models.h"
+#include "world/momentum.h"
 #include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
+using test::momentum_of;
+using test::size_of;
 using test::make_world;
 
 WorldSettings awake(double dt = 1e-3, Integrator integrator = Integrator::kSemiImplicit) {
@@ -138,15 +141,6 @@ TEST(TreeEdits, RefusedCutsChangeNothing) {
 }
 
 // ---- two trees become one
-
-Force momentum_of(const World& world) {
-  Workspace ws(world.model());
-  update_poses(world.model(), world.state(), ws);
-  update_velocities(world.model(), world.state(), ws);
-  return momentum(world.model(), ws, Vec3::Zero());
-}
-
-double size_of(const Force& f) { return std::max(f.moment.norm(), f.force.norm()); }
 
 struct Chains {
   World world;
