@@ -16,9 +16,9 @@
 namespace karakuri {
 namespace {
 
+using test::make_world;
 using test::momentum_of;
 using test::size_of;
-using test::make_world;
 
 WorldSettings awake() {
   WorldSettings settings;

@@ -14,9 +14,9 @@
 namespace karakuri {
 namespace {
 
+using test::make_world;
 using test::momentum_of;
 using test::size_of;
-using test::make_world;
 
 WorldSettings awake(double dt = 1e-3, Integrator integrator = Integrator::kSemiImplicit) {
   WorldSettings settings;
