@@ -46,7 +46,7 @@ WorldSettings settings(int threads = 1) {
 }
 
 struct Sums {
-  Vec3 linear = Vec3::Zero(), angular = Vec3::Zero();
+  Vec3 linear = Vec3::Zero();
   double energy = 0;
 };
 
@@ -56,7 +56,6 @@ Sums sums(const World& world, const std::vector<LinkId>& boxes) {
   for (const LinkId box : boxes) {
     const Motion v = world.velocity(box);
     s.linear += kMass * v.linear;
-    s.angular += world.pose(box).p.cross(kMass * v.linear) + kMoment * v.angular;
     s.energy += 0.5 * (kMass * v.linear.squaredNorm() + kMoment * v.angular.squaredNorm());
   }
   return s;

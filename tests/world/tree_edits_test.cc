@@ -1,7 +1,6 @@
 // Joints of trees that are cut, and trees that become one, while a world runs.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 
 #include "karakuri/dynamics/centroidal.h"
@@ -56,26 +55,6 @@ TEST(TreeEdits, LeaveEverythingElseAlone) {
       ASSERT_EQ(cut.velocity(box).linear, whole.velocity(box).linear);
     }
   }
-}
-
-TEST(TreeEdits, CutsCostWhatTheTreeCosts) {
-  double cost[2] = {};
-  for (const int boxes : {0, 1000}) {
-    World world = make_world(boxes_and_figure(boxes), awake());
-    world.step(2);
-    const Snapshot start = world.snapshot();
-    double best = 1e9;
-    for (int i = 0; i < 20; ++i) {
-      (void)world.pose(world.scene().mechanism.find_link("head"));  // read-outs are paid for once per step
-      const JointId elbow = world.scene().mechanism.find_joint("forearm.l");
-      const auto begin = std::chrono::steady_clock::now();
-      ASSERT_TRUE(world.detach(elbow).empty());
-      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-      ASSERT_TRUE(world.restore(start).empty());
-    }
-    cost[boxes > 0] = 1e6 * best;
-  }
-  std::printf("cut of the 40-dof figure: %.0f us, beside 1000 boxes %.0f us\n", cost[0], cost[1]);
 }
 
 // A shelf that is fixed to the wall falls when it is cut off, onto what stands below.
