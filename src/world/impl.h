@@ -207,6 +207,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Transform> collider_pose;
   std::vector<std::uint8_t> collider_awake;
   std::vector<std::vector<world_detail::FoundManifold>> found;  // by batch
+  std::vector<Workspace::Velocity> free_velocity;   // of bodies, at v_free; ws.velocity is that at the start
+  std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
   Rows rows;
   std::vector<double> row_velocity;        // J v at the start, then at the end of the step
   std::vector<double> row_trial;           // J v with the impulses of the last step

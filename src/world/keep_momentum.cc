@@ -145,8 +145,6 @@ void World::Impl::remember_momentum(double h) {
   any_floats =
       std::any_of(floats.begin(), floats.end(), [](const Floating& floating) { return floating.counts(); });
   if (!any_floats) return;
-  state_free.v = v_before;
-  update_velocities(model, state_free, ws);
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (!floats[t].counts()) continue;
     motions[t] = tree_motion(model, ws, model.trees[t]);

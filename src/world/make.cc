@@ -199,6 +199,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
         &acceleration, &v_free, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
+  free_velocity.resize(bodies);
+  trial_velocity.resize(bodies);
   drives.resize(nv);
   drive_is_row.resize(nv);
   scene_loops = model.loops.size();

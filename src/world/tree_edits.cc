@@ -128,7 +128,7 @@ void fit_scratch(World::Impl& w) {
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
   size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.still_of_set);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
-  size(bodies, w.f_ext, w.past_forces);
+  size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
     slot.response.fit(w.model);
     slot.tree_subsystem.resize(count, -1);
