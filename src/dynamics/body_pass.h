@@ -207,5 +207,7 @@ inline WorldInertia world_inertia(const Body& body, const Workspace::Pose& pose)
 
 /// Cosines and sines of all angles at once.
 void evaluate_angles(const Model& model, const double* q, Workspace& ws);
+/// Those of one tree; the bits are the same.
+void evaluate_angles(const Model& model, const double* q, const Tree& tree, Workspace& ws);
 
 }  // namespace karakuri::kernel

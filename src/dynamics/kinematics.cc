@@ -46,6 +46,16 @@ void update_poses(const Model& model, const State& state, Workspace& ws) {
   for (int i = 1; i < model.body_count(); ++i) place(model, state.q.data(), i, ws);
 }
 
+void update_poses(const Model& model, const State& state, const Tree& tree, Workspace& ws) {
+  assert(ws.version() == model.version());
+  evaluate_angles(model, state.q.data(), tree, ws);
+  for (int i = tree.first; i < tree.last; ++i) place(model, state.q.data(), i, ws);
+}
+
+void update_velocities(const Model& model, const State& state, const Tree& tree, Workspace& ws) {
+  for (int i = tree.first; i < tree.last; ++i) move(model, state.v.data(), i, ws);
+}
+
 void update_velocities(const Model& model, const State& state, Workspace& ws) {
   for (int i = 1; i < model.body_count(); ++i) move(model, state.v.data(), i, ws);
 }

@@ -123,7 +123,9 @@ void add_colliders(World::Impl& w) {
       w.collider_infos.push_back({entry.id, p.shape, p.X_LS, known ? known->surface : Surface{}});
       w.colliders.push_back(c);
       const bool fixed = c.body == 0;
-      const Aabb box = fixed ? bounding_box(shape, c.X_BS) : Aabb::of(Vec3::Zero(), Vec3::Zero());
+      const double margin = 0.5 * w.settings.contact_margin;
+      const Aabb box =
+          fixed ? bounding_box(shape, c.X_BS).grown(margin) : Aabb::of(Vec3::Zero(), Vec3::Zero());
       w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed);
     }
   }
@@ -215,6 +217,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   free_until.resize(count);
   floats.resize(count);
   motions.resize(count);
+  from_outside.resize(count);
+  is_viewed.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
   tree_of.assign(bodies, -1);
@@ -323,6 +327,7 @@ void World::Impl::use_threads(int count) {
 }
 
 void World::Impl::after_restore() {
+  find_driven_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const BodyShape& c = colliders[i];
