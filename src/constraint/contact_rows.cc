@@ -25,25 +25,19 @@ Mat3 contact_frame(const Vec3& normal) { return frame_with_z(normal); }
 int add_contact_rows(const ContactGeometry& c, const Surface& surface, double friction, double u,
                      const StabilizationSettings& stabilization, double h, int index, Rows& rows) {
   const int count = row_count(surface, friction);
-  const int row = rows.add(count == 1 ? solver::RowKind::kComplementarity : solver::RowKind::kCone,
-                           RowSource::kContact, index, count);
-  const Vec3 t = c.frame.col(0), s = c.frame.col(1), n = c.frame.col(2);
-  for (int k = 0; k < count; ++k)
-    rows.impulses[row + k] = {.body = c.body_b, .other = c.body_a, .point = c.point};
-  rows.impulses[row].force = n;
-  if (count >= 3) {
-    rows.impulses[row + 1].force = t;
-    rows.impulses[row + 2].force = s;
-    rows.friction[row + 1] = rows.friction[row + 2] = friction;
-  }
-  if (count >= 4) {
-    rows.impulses[row + 3].moment = n;
-    rows.friction[row + 3] = std::max(surface.torsional_friction, kNoMoment);
-  }
-  if (count == 6) {
-    rows.impulses[row + 4].moment = t;
-    rows.impulses[row + 5].moment = s;
-    rows.friction[row + 4] = rows.friction[row + 5] = surface.rolling_friction;
+  const int row = rows.append(count == 1 ? solver::RowKind::kComplementarity : solver::RowKind::kCone,
+                              RowSource::kContact, index, count);
+  const Vec3 axes[] = {c.frame.col(2), c.frame.col(0), c.frame.col(1)};
+  const double coefficients[] = {0,
+                                 friction,
+                                 friction,
+                                 std::max(surface.torsional_friction, kNoMoment),
+                                 surface.rolling_friction,
+                                 surface.rolling_friction};
+  for (int k = 0; k < count; ++k) {
+    const Vec3 none = Vec3::Zero(), &axis = axes[k % 3];
+    rows.write(row + k, {c.body_b, c.body_a, c.point, k < 3 ? axis : none, k < 3 ? none : axis});
+    rows.friction[row + k] = coefficients[k];
   }
   const bool soft_surface = std::isfinite(surface.stiffness);
   const Softness soft = soft_surface ? soft_gap(surface.stiffness, surface.damping, c.gap, h)

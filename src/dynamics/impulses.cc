@@ -51,18 +51,19 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
   assert(impulses.size() == static_cast<Eigen::Index>(rows.size()) && v.size() == model.nv);
   ws.pushed.clear();
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    if (impulses[static_cast<Eigen::Index>(first)] == 0) {
+      end = first + 1;
+      continue;
+    }
     end = end_of_run(rows, first);
     for (const ImpulseRow* row = &rows[first]; row; row = row->more) {
       V3 moment = zero3(), force = zero3();
-      bool any = false;
       for (std::size_t i = first; i < end; ++i) {
         const double impulse = impulses[static_cast<Eigen::Index>(i)];
         const ImpulseRow& part = i == first ? *row : rows[i];
         force = plus_scaled(force, simd3(part.force), impulse);
         moment = plus_scaled(moment, simd3(part.moment), impulse);
-        any = any || impulse != 0;
       }
-      if (!any) continue;
       const V3 point = simd3(row->point);
       push(model, row->body, point, moment, force, ws);
       push(model, row->other, point, -moment, -force, ws);

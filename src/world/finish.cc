@@ -46,17 +46,15 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
     c.stretch.setZero();
 }
 
-/// What joints did; of trees that sleep it stays as it was. Of other dofs it is always zero.
+/// What joints did; of trees that sleep it stays as it was.
 void clear_joint_impulses(World::Impl& w) {
   w.limit_before = w.limit_impulse;
-  const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake; };
-  for (const std::int32_t dof : w.driven_dofs)
-    if (is_awake(dof)) w.drive_impulse[dof] = 0;
-  for (const std::int32_t dof : w.rubbing_dofs)
-    if (is_awake(dof)) w.friction_impulse[dof] = 0;
-  for (const std::int32_t b : w.limited_bodies) {
-    const Body& body = w.model.bodies[b];
-    if (w.trees[w.tree_of[b]].awake) std::fill_n(w.limit_impulse.begin() + body.first_v, body.dofs, 0.0);
+  for (const std::int32_t t : w.jointed_trees) {
+    if (!w.trees[t].awake) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_impulse})
+      std::fill(v->begin() + root.first_v, v->begin() + last.first_v + last.dofs, 0.0);
   }
 }
 
@@ -97,19 +95,16 @@ void read_impulses(World::Impl& w, double h) {
 /// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
 void read_drives(World::Impl& w, double h) {
   const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    if (!w.trees[t].awake) continue;
-    const Tree& tree = w.model.trees[t];
-    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    std::copy(w.effort.begin() + root.first_v, w.effort.begin() + last.first_v + last.dofs,
-              w.drive_effort.begin() + root.first_v);
-  }
+  const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake != 0; };
+  const bool all = std::all_of(w.trees.begin(), w.trees.end(), [](const auto& tree) { return tree.awake; });
+  for (int i = 0; i < w.model.nv; ++i)
+    if (all || is_awake(i)) w.drive_effort[i] = w.effort[i];
   for (const std::int32_t i : w.driven_dofs) {
     const Drive& drive = w.drives[i];
-    if (!w.trees[w.tree_of[w.model.dofs[i].body]].awake) continue;
+    if (!drive.is_set() || !(all || is_awake(i))) continue;
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;
-    } else if (drive.is_set()) {
+    } else {
       const double v = ahead > 0 ? w.state.v[i] : w.v_before[i];
       const double q =
           dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);

@@ -68,6 +68,12 @@ void World::Impl::find_driven_dofs() {
     const DofProperties& p = model.dof_properties[i];
     if (p.stiffness > 0 || p.damping > 0 || drives[i].is_set()) driven_dofs.push_back(i);
   }
+  jointed_trees.clear();
+  for (const std::int32_t body : limited_bodies) jointed_trees.push_back(tree_of[body]);
+  for (const std::vector<std::int32_t>* dofs : {&rubbing_dofs, &driven_dofs})
+    for (const std::int32_t dof : *dofs) jointed_trees.push_back(tree_of[model.dofs[dof].body]);
+  std::sort(jointed_trees.begin(), jointed_trees.end());
+  jointed_trees.erase(std::unique(jointed_trees.begin(), jointed_trees.end()), jointed_trees.end());
   std::fill(drive_is_row.begin(), drive_is_row.end(), std::uint8_t{0});
   ws.diagonal = model.armature;
 }

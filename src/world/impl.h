@@ -109,7 +109,8 @@ struct Island {
   bool loose = true;       // they are free bodies
   solver::Report report;
   bool refused = false;  // by the method that was asked for
-  bool solved = false;   // by the impulses of the last step
+  bool solved = false;   // before the solver is asked
+  bool held = false;     // by the impulses of the last step, with the velocities of `v_trial`
 };
 
 /// Scratch of one thread.
@@ -180,6 +181,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
   std::vector<std::int32_t> driven_dofs;     // with a spring, a damper or a drive
+  std::vector<std::int32_t> jointed_trees;   // with any of these, ascending
   std::vector<JointId> joint_of_body;        // that carries it
   std::vector<LinkId> root_links;            // by tree: a link of its first body
   std::uint64_t scene_hash = 0;              // of the scene as it was made
@@ -206,7 +208,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<world_detail::Slot> slots;  // by thread
   Workspace ws;
   std::vector<double> tau, acceleration, v_free, shift, move;  // nv
-  std::vector<Force> f_ext;                                    // by body
+  std::vector<double> v_trial;  // nv: with the impulses of the last step, of trees whose islands are tried
+  std::vector<Force> f_ext;     // by body
   std::vector<Contact> contacts_before;
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
@@ -220,6 +223,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> row_free;            // J v_free
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
+  std::vector<double> unapplied;           // total, but zero where `v_trial` has it already
   std::vector<double> correction;          // pseudo-impulses of the position correction, by row
   std::vector<double> restitution;         // by block
   std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it
@@ -303,9 +307,9 @@ struct World::Impl : world_detail::Persistent {
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
   void find_special_dofs(int body);                           // make.cc: limited, rubbing
-  void find_driven_dofs();                                    // free_motion.cc: after any change of drives
-  std::vector<int> colliders_on(int body) const;              // make.cc
-  void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
+  void find_driven_dofs();  // free_motion.cc: and jointed_trees, after any change of drives
+  std::vector<int> colliders_on(int body) const;             // make.cc
+  void exclude_around(std::span<const std::int32_t> links);  // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;
   void impact(int loop);                                              // impact.cc: plastic
   std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc

@@ -198,7 +198,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   state = State(model);
   for (std::vector<double>* v :
        {&v_before, &effort, &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
-        &acceleration, &v_free, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
+        &acceleration, &v_free, &v_trial, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);

@@ -120,7 +120,7 @@ void fit_scratch(World::Impl& w) {
                     count = w.model.trees.size();
   for (Workspace* ws : {&w.ws, &w.view, &w.past}) ws->fit(w.model);
   for (State* state : {&w.stage, &w.state_free, &w.past_state}) state->q.resize(nq), state->v.resize(nv);
-  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.v_free, &w.shift, &w.move, &w.sum_v,
+  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.v_free, &w.v_trial, &w.shift, &w.move, &w.sum_v,
                                  &w.limit_before, &w.past_a, &w.past_tau})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);

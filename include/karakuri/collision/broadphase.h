@@ -35,7 +35,7 @@ class Broadphase {
   struct Options {
     double fat = 0.05;       // boxes are stored this much larger [m] ...
     double fat_share = 0.1;  // ... or by this share of their largest half width, whichever is less
-    double ahead = 4;        // ... and stretched by this many times the last displacement
+    double ahead = 8;        // ... and stretched by this many times the last displacement
   };
   Broadphase() : Broadphase(Options{}) {}
   explicit Broadphase(const Options& options) : options_(options) {}
@@ -100,6 +100,7 @@ class Broadphase {
   void insert_leaf(std::int32_t leaf);
   void remove_leaf(std::int32_t leaf);
   void refit(std::int32_t node);
+  void fit_boxes(std::int32_t node);
   void change_leaf(std::int32_t leaf, const Box& box);
   void rotate(std::int32_t node);
   void mark(ProxyId id);
