@@ -239,6 +239,12 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> penalty_impulses;
   std::vector<std::uint8_t> fast;       // by collider
   std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
+  struct Path {
+    Transform end;  // pose at the end of the step
+    Aabb box;       // about all of its way
+  };
+  std::vector<Path> paths;               // by collider, of those that are asked for
+  std::vector<std::uint8_t> path_known;  // by collider
   struct Floating {
     bool keeps = false;    // a tree of several bodies: its momentum is kept
     bool free = false;     // on a free joint, and nothing fixed touches it

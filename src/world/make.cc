@@ -242,6 +242,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   for (int i = 1; i < model.body_count(); ++i) find_special_dofs(i);
   reach.resize(colliders.size());
   fast.resize(colliders.size());
+  paths.resize(colliders.size());
+  path_known.resize(colliders.size());
   collider_pose.resize(colliders.size());
   collider_awake.resize(colliders.size());
   scene_hash = hash_scene(*this);

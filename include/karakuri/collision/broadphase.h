@@ -55,7 +55,7 @@ class Broadphase {
   void set_fixed(ProxyId id, bool fixed);
 
   /// Recomputes the pairs after inserts, moves and removals. Two fixed proxies never pair.
-  /// @return Whether any box was stored anew since the last time; if not, the pairs are the same.
+  /// @return Whether the pairs have changed.
   bool update();
   /// Pairs whose fat boxes overlap and whose filters agree, in ascending order (a, then b).
   std::span<const ProxyPair> pairs() const { return pairs_; }

@@ -332,9 +332,10 @@ bool Broadphase::update() {
     merged_.push_back(pair);
   }
   merged_.insert(merged_.end(), f, fresh_.end());
-  pairs_.swap(merged_);
   for (ProxyId id : moved_) proxies_[id].moved = false;
   moved_.clear();
+  if (merged_ == pairs_) return false;
+  pairs_.swap(merged_);
   return true;
 }
 
