@@ -183,41 +183,6 @@ void response(const Model& model, std::span<const ImpulseRow> rows, const Worksp
   multiply_vectors(model, b, A);
 }
 
-void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
-                    VecOut v) {
-  assert(impulses.size() == static_cast<Eigen::Index>(rows.size()) && v.size() == model.nv);
-  for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double impulse = impulses[static_cast<Eigen::Index>(i)];
-    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
-        const SpatialForce F = impulse_at(*row, ws, body, sign * impulse);
-        Workspace::Wrench& sum = ws.wrench[body];
-        store(sum.n, load(sum.n) + F.n);
-        store(sum.f, load(sum.f) + F.f);
-      }
-    }
-  }
-  Eigen::Map<Eigen::VectorXd> change(ws.change.data(), model.nv);
-  change.setZero();
-  solve_articulated_with_wrenches(model, ws, change.data());
-  v += change;
-}
-
-void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv) {
-  assert(Jv.size() == static_cast<Eigen::Index>(rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double sum = 0;
-    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
-        const SpatialForce F = impulse_at(*row, ws, body, sign);
-        sum += kernel::dot(F.n, load(ws.velocity[body].w)) + kernel::dot(F.f, load(ws.velocity[body].v));
-      }
-    }
-    Jv[static_cast<Eigen::Index>(i)] = sum;
-  }
-}
-
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {
   const Vec3 arm = row.point - Vec3(ws.pose[body].p);
   Eigen::Matrix<double, 6, 1> out;

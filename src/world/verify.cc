@@ -133,9 +133,9 @@ void World::Impl::accept_what_holds(double h) {
   state_free.v = v_free;
   apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(rows.lambda.data(), rows.size()), ws,
                  state_free.v_view());
-  update_velocities(model, state_free, ws);
-  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
-  bool all = true;
+  body_velocities(model, ws, state_free.v_view(), trial_velocity);
+  row_velocities(rows.impulses, ws, trial_velocity,
+                 Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
   for (Island& island : islands) {
     if (island.solved) {
       const double unit = settings.tolerance * std::sqrt(static_cast<double>(island.rows));
@@ -146,16 +146,12 @@ void World::Impl::accept_what_holds(double h) {
       island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
       island.refused = false;
     }
-    all = all && island.solved;
     if (!island.solved) continue;
     for (int b = 0; b < island.block_count; ++b) {
       const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
       std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
     }
   }
-  if (all) return;
-  state_free.v = v_free;
-  update_velocities(model, state_free, ws);
 }
 
 }  // namespace karakuri

@@ -113,11 +113,15 @@ LinkResponse link_response(const Model& model, const Workspace& ws, int i, const
 /// The wrench of a row on one of its bodies, about the body's origin.
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign);
 
-/// v <- v + M^-1 J^T impulses, O(n).  @pre aba() or articulated_factor() for these poses.
+/// v <- v + M^-1 J^T impulses, O(n) over the trees that are pushed.  @pre aba() or articulated_factor() for
+/// these poses.
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
                     VecOut v);
 
 /// J v: the velocity of each row.  @pre ws has velocities
 void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
+/// The same at other velocities of the bodies.
+void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws,
+                    std::span<const Workspace::Velocity> velocity, VecOut Jv);
 
 }  // namespace karakuri
