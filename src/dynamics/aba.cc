@@ -17,8 +17,6 @@ namespace {
 
 using namespace kernel;
 
-inline V3 v3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
-
 struct Wrench3 {
   V3 n, f;
 };

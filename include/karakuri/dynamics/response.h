@@ -62,11 +62,23 @@ struct ResponseBuffers {
   std::vector<std::int32_t> group_at;  // by body: its group, -1: none; kept at -1 between calls
   std::vector<Packed4> y;
   std::vector<double> weights;
-  // Scratch of the product, see response_product.cc.
-  std::vector<std::int32_t> dof_at;  // by dof: its number among those that are moved; -1 between calls
-  std::vector<double> dof_weight;    // by that number: D^-1
-  std::vector<double> columns, scaled, product;
-  std::vector<std::uint64_t> moved;
+  /// The rows as lanes of vectors, see response_by_dofs.cc. Dofs have numbers of their own, tree after tree.
+  struct DofLanes {
+    struct Tree {
+      std::int32_t root, first_dof, dofs;
+      std::int32_t first_bit;
+    };
+    std::vector<Tree> trees;
+    std::vector<std::int32_t> bodies;         // those with a path
+    std::vector<std::uint64_t> path_of_body;  // as bits; kept at 0 between calls
+    std::vector<std::uint64_t> path, moved;   // by lane, and by group of eight lanes
+    std::uint64_t groups_of_dof[64];
+    std::vector<std::int32_t> row_of_extra;  // of lanes that are not a row's own
+    std::vector<double> impulse;             // by group, each of six numbers of all its lanes
+    std::vector<double> columns, scaled;     // by dof, of all lanes
+    std::vector<double> product;
+  };
+  DofLanes lanes;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
 };
 
