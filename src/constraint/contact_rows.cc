@@ -57,11 +57,4 @@ ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, con
   return sum;
 }
 
-void write_contact_impulse(const ContactImpulse& impulse, const RowBlock& block, Rows& rows) {
-  for (int k = 0; k < block.size; ++k) {
-    const ImpulseRow& row = rows.impulses[block.row + k];
-    rows.lambda[block.row + k] = row.force.dot(impulse.force) + row.moment.dot(impulse.moment);
-  }
-}
-
 }  // namespace karakuri

@@ -12,8 +12,6 @@ namespace {
 
 using namespace kernel;
 
-V3 simd3(const Vec3& v) { return v3(v.x(), v.y(), v.z()); }
-
 /// The end of the run of rows that starts at `first` and shares its point.
 std::size_t end_of_run(std::span<const ImpulseRow> rows, std::size_t first) {
   const ImpulseRow& row = rows[first];
@@ -41,7 +39,7 @@ void push(const Model& model, int body, V3 point, V3 moment, V3 force, Workspace
 
 /// Velocity of the row, where `u` is that of its point.
 double along(const ImpulseRow& row, const RelativeVelocity& u) {
-  return dot(simd3(row.force), u.v) + dot(simd3(row.moment), u.w);
+  return dot(v3(row.force), u.v) + dot(v3(row.moment), u.w);
 }
 
 }  // namespace
@@ -61,10 +59,10 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
       for (std::size_t i = first; i < end; ++i) {
         const double impulse = impulses[static_cast<Eigen::Index>(i)];
         const ImpulseRow& part = i == first ? *row : rows[i];
-        force = plus_scaled(force, simd3(part.force), impulse);
-        moment = plus_scaled(moment, simd3(part.moment), impulse);
+        force = plus_scaled(force, v3(part.force), impulse);
+        moment = plus_scaled(moment, v3(part.moment), impulse);
       }
-      const V3 point = simd3(row->point);
+      const V3 point = v3(row->point);
       push(model, row->body, point, moment, force, ws);
       push(model, row->other, point, -moment, -force, ws);
     }
@@ -89,7 +87,7 @@ void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws,
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     end = end_of_run(rows, first);
     const auto at = [&](const ImpulseRow& row) {
-      return relative_velocity(row.body, row.other, simd3(row.point), ws, velocity);
+      return relative_velocity(row.body, row.other, v3(row.point), ws, velocity);
     };
     const RelativeVelocity u = at(rows[first]);
     for (std::size_t i = first; i < end; ++i) Jv[static_cast<Eigen::Index>(i)] = along(rows[i], u);

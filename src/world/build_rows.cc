@@ -79,10 +79,13 @@ void add_tendons(World::Impl& w, double h) {
 
 void add_limits(World::Impl& w, double h) {
   const Eigen::Map<const Eigen::VectorXd> v_free(w.v_free.data(), w.model.nv);
-  for (const std::int32_t body : w.limited_bodies) {
-    if (!w.responds(body)) continue;
+  for (const World::Impl::Limits& l : w.limits) {
+    if (l.q >= 0 && is_far_from_limit(w.state.q[l.q] - l.lower, w.v_free[l.dof], h) &&
+        is_far_from_limit(l.upper - w.state.q[l.q], -w.v_free[l.dof], h))
+      continue;
+    if (!w.responds(l.body)) continue;
     const std::size_t first = w.rows.blocks.size();
-    add_limit_rows(w.model, w.state, w.ws, body, v_free, w.settings.stabilization, h, w.rows);
+    add_limit_rows(w.model, w.state, w.ws, l.body, v_free, w.settings.stabilization, h, w.rows);
     for (std::size_t b = first; b < w.rows.blocks.size(); ++b) {
       const RowBlock& block = w.rows.blocks[b];
       const double sign = world_detail::limit_sign(w.model, w.ws, w.rows, block);
@@ -136,7 +139,6 @@ double friction_of(const Contact& c, const Surface& surface, const Vec3& u) {
 
 using simd::M3;
 using simd::V3;
-V3 simd3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
 Vec3 vec(V3 v) { return {v[0], v[1], v[2]}; }
 
 /// Takes vectors to numbers along the axes of a contact's rows: normal, tangents.
@@ -164,8 +166,8 @@ void add_contact(World::Impl& w, int i, double h) {
   const Contact& c = w.contacts[i];
   const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
   const Surface& surface = w.surface_of(c.collider_a, c.collider_b);
-  const auto now = kernel::relative_velocity(b, a, simd3(c.point), w.ws, w.ws.velocity);
-  const auto free = kernel::relative_velocity(b, a, simd3(c.point), w.ws, w.free_velocity);
+  const auto now = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, w.ws.velocity);
+  const auto free = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, w.free_velocity);
   const ContactGeometry geometry{a, b, c.point, contact_frame(c.normal), c.separation};
   const M3 axes = to_rows(geometry.frame);
   const V3 u = axes * now.v;
@@ -177,9 +179,9 @@ void add_contact(World::Impl& w, int i, double h) {
   write_rows(block, u, axes * now.w, w.row_velocity);
   write_rows(block, axes * free.v, axes * free.w, w.row_free);
   if (block.size >= 3 && c.state == ContactState::kStick && stabilization.kind == Stabilization::kPosition)
-    hold_anchor(stabilization, block, axes * simd3(c.stretch), h, w.rows);
+    hold_anchor(stabilization, block, axes * simd::v3(c.stretch), h, w.rows);
   if (w.settings.warm_start)
-    write_rows(block, axes * simd3(c.impulse), axes * simd3(c.turning_impulse), w.rows.lambda);
+    write_rows(block, axes * simd::v3(c.impulse), axes * simd::v3(c.turning_impulse), w.rows.lambda);
   w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
 }
 

@@ -101,7 +101,7 @@ void read_drives(World::Impl& w, double h) {
     if (all || is_awake(i)) w.drive_effort[i] = w.effort[i];
   for (const std::int32_t i : w.driven_dofs) {
     const Drive& drive = w.drives[i];
-    if (!drive.is_set() || !(all || is_awake(i))) continue;
+    if (!(all || is_awake(i))) continue;
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;
     } else {

@@ -180,12 +180,23 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> tree_of;         // by body; -1: the world
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
-  std::vector<std::int32_t> driven_dofs;     // with a spring, a damper or a drive
+  std::vector<std::int32_t> driven_dofs;     // with a drive
   std::vector<std::int32_t> jointed_trees;   // with any of these, ascending
-  std::vector<JointId> joint_of_body;        // that carries it
-  std::vector<LinkId> root_links;            // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;              // of the scene as it was made
-  std::size_t scene_loops = 0;               // loops of the scene; those of `attached` follow
+  // What a step asks of many dofs, and few need, in little room.
+  struct Passive {
+    std::int32_t dof;
+    double stiffness, damping, rest;
+  };
+  std::vector<Passive> passive_dofs;  // with a spring or a damper of their own
+  struct Limits {
+    std::int32_t body, dof, q;
+    double lower, upper;  // of its one dof; of several, or of a quaternion, q is -1
+  };
+  std::vector<Limits> limits;          // of limited_bodies
+  std::vector<JointId> joint_of_body;  // that carries it
+  std::vector<LinkId> root_links;      // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;        // of the scene as it was made
+  std::size_t scene_loops = 0;         // loops of the scene; those of `attached` follow
   struct Undo {
     MechanismUndo mechanism;
     std::vector<TouchedRoot> touched;
@@ -313,9 +324,9 @@ struct World::Impl : world_detail::Persistent {
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
   void find_special_dofs(int body);                           // make.cc: limited, rubbing
-  void find_driven_dofs();  // free_motion.cc: and jointed_trees, after any change of drives
-  std::vector<int> colliders_on(int body) const;             // make.cc
-  void exclude_around(std::span<const std::int32_t> links);  // make.cc: pairs that never touch
+  void tabulate_dofs();                                       // free_motion.cc: after any change of drives
+  std::vector<int> colliders_on(int body) const;              // make.cc
+  void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;
   void impact(int loop);                                              // impact.cc: plastic
   std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc

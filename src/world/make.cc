@@ -329,7 +329,7 @@ void World::Impl::use_threads(int count) {
 }
 
 void World::Impl::after_restore() {
-  find_driven_dofs();
+  tabulate_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const BodyShape& c = colliders[i];
