@@ -219,13 +219,20 @@ void find_velocities(World::Impl& w) {
   for (const std::int32_t t : w.ws.pushed) w.pushed[t] = 1;
 }
 
-/// Those that bounced were pushed by impulses of the step itself only if rows say so.
+bool all_zero(const std::vector<double>& x, const RowBlock& block) {
+  return std::all_of(x.begin() + block.row, x.begin() + block.row + block.size,
+                     [](double value) { return value == 0; });
+}
+
+/// Of trees that bounced, whether rows push them in the step itself too.
 void forget_bounces(World::Impl& w) {
-  if (std::all_of(w.bounce.begin(), w.bounce.end(), [](double x) { return x == 0; })) return;
+  const auto only_bounces = [&](const RowBlock& block) {
+    return all_zero(w.rows.lambda, block) && !all_zero(w.bounce, block);
+  };
+  if (std::none_of(w.rows.blocks.begin(), w.rows.blocks.end(), only_bounces)) return;
   std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
   for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
-    const double* lambda = w.rows.lambda.data() + block.row;
-    if (std::all_of(lambda, lambda + block.size, [](double x) { return x == 0; })) continue;
+    if (all_zero(w.rows.lambda, block)) continue;
     for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more)
       for (const int body : {row->body, row->other})
         if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
