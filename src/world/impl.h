@@ -108,9 +108,9 @@ struct Island {
   std::int32_t trees = 0;  // that respond
   bool loose = true;       // they are free bodies
   solver::Report report;
-  bool refused = false;  // by the method that was asked for
-  bool solved = false;   // before the solver is asked
-  bool held = false;     // by the impulses of the last step, with the velocities of `v_trial`
+  bool refused = false;   // by the method that was asked for
+  bool solved = false;    // before the solver is asked
+  bool answered = false;  // its trees' velocities are in v_answered
 };
 
 /// Scratch of one thread.
@@ -119,6 +119,7 @@ struct Slot {
 
   CollisionWorkspace collision;
   ResponseBuffers response;
+  bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Heap heap;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
@@ -234,7 +235,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> row_free;            // J v_free
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
-  std::vector<double> unapplied;           // total, but zero where `v_trial` has it already
+  std::vector<double> unanswered;          // those of `total` that v_answered does not know yet
+  std::vector<double> v_answered;          // nv; v_free and what impulses do to trees that have answered them
   std::vector<double> correction;          // pseudo-impulses of the position correction, by row
   std::vector<double> restitution;         // by block
   std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it

@@ -193,59 +193,19 @@ void runge_kutta(World::Impl& w, double h) {
   if (w.is_shifted) integrate(w.model, w.state.q_view(), as_vector(w.shift), 1);
 }
 
-/// Whether its island was tried with the old impulses, and they hold.
-bool is_tried(const World::Impl& w, int tree) {
-  const std::int32_t island = w.island_at[w.root_of(tree)];
-  return island >= 0 && w.islands[island].held && w.trees[tree].responds();
-}
-
-/// (1); verify.cc has done so already where the old impulses hold.
-void find_velocities(World::Impl& w) {
-  w.state.v = w.v_free;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    const bool held = is_tried(w, static_cast<int>(t));
-    w.pushed[t] = w.pushed[t] && held;
-    if (!held) continue;
-    const int first = first_dof(w.model, w.model.trees[t]), end = end_dof(w.model, w.model.trees[t]);
-    std::copy(w.v_trial.begin() + first, w.v_trial.begin() + end, w.state.v.begin() + first);
-  }
-  w.unapplied.assign(w.total.begin(), w.total.begin() + w.rows.size());
-  for (std::size_t b = 0; b < w.rows.blocks.size(); ++b) {
-    const RowBlock& block = w.rows.blocks[b];
-    if (const std::int32_t island = w.block_island[b]; island >= 0 && w.islands[island].held)
-      std::fill_n(w.unapplied.begin() + block.row, block.size, 0.0);
-  }
-  apply_impulses(w.model, w.rows.impulses, as_vector(w.unapplied), w.ws, w.state.v_view());
-  for (const std::int32_t t : w.ws.pushed) w.pushed[t] = 1;
-}
-
-bool all_zero(const std::vector<double>& x, const RowBlock& block) {
-  return std::all_of(x.begin() + block.row, x.begin() + block.row + block.size,
-                     [](double value) { return value == 0; });
-}
-
-/// Of trees that bounced, whether rows push them in the step itself too.
-void forget_bounces(World::Impl& w) {
-  const auto only_bounces = [&](const RowBlock& block) {
-    return all_zero(w.rows.lambda, block) && !all_zero(w.bounce, block);
-  };
-  if (std::none_of(w.rows.blocks.begin(), w.rows.blocks.end(), only_bounces)) return;
+/// Which trees an impulse of the step itself acts on.
+void mark_pushed(World::Impl& w) {
   std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
-  for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
-    if (all_zero(w.rows.lambda, block)) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more)
-      for (const int body : {row->body, row->other})
-        if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
-  }
-}
-
-/// Velocities, and which trees impulses of the step itself act on.
-void push_trees(World::Impl& w) {
-  find_velocities(w);
-  forget_bounces(w);
-  for (const ImpulseRow& row : w.penalty_rows)
+  const auto mark = [&](const ImpulseRow& row) {
     for (const int body : {row.body, row.other})
       if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
+  };
+  for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
+    const double* lambda = w.rows.lambda.data() + block.row;
+    if (std::all_of(lambda, lambda + block.size, [](double x) { return x == 0; })) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) mark(*row);
+  }
+  for (const ImpulseRow& row : w.penalty_rows) mark(row);
 }
 
 }  // namespace
@@ -266,7 +226,12 @@ void World::Impl::move_bodies(double h) {
     any_groups = false;
     return;
   }
-  push_trees(*this);
+  mark_pushed(*this);
+  state.v = v_answered;
+  if (rows.size() > 0)
+    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(unanswered.data(), rows.size()),
+                   ws,
+                   state.v_view());  // (1)
   find_floating();
   const int count = static_cast<int>(trees.size());
   const bool loops = holds_anything();  // which are closed before momentum is given back

@@ -131,8 +131,6 @@ void try_old_impulses(World::Impl& w) {
   w.v_trial = w.v_free;
   apply_impulses(w.model, w.rows.impulses,
                  Eigen::Map<const Eigen::VectorXd>(w.row_trial.data(), w.rows.size()), w.ws, v);
-  std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
-  for (const std::int32_t t : w.ws.pushed) w.pushed[t] = 1;
   for (std::size_t t = 0; t < w.trees.size(); ++t)
     if (const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
         island >= 0 && w.islands[island].solved)
@@ -141,6 +139,18 @@ void try_old_impulses(World::Impl& w) {
     row_velocities({w.rows.impulses.data() + block.row, static_cast<std::size_t>(block.size)}, w.ws,
                    w.trial_velocity, Eigen::Map<Eigen::VectorXd>(w.row_trial.data() + block.row, block.size));
   });
+}
+
+/// Velocities of the islands that the old impulses solve.
+void answer_by_trial(World::Impl& w) {
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
+    if (island < 0 || !w.islands[island].answered || !w.trees[t].responds()) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    std::copy(w.v_trial.begin() + root.first_v, w.v_trial.begin() + last.first_v + last.dofs,
+              w.v_answered.begin() + root.first_v);
+  }
 }
 
 constexpr double kGrowth = 4;  // of a motion in one step
@@ -169,13 +179,14 @@ void World::Impl::accept_what_holds(double h) {
       island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
       island.refused = false;
     }
-    island.held = island.solved;
+    island.answered = island.solved;
     if (!island.solved) continue;
     for (int b = 0; b < island.block_count; ++b) {
       const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
       std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
     }
   }
+  answer_by_trial(*this);
 }
 
 }  // namespace karakuri
