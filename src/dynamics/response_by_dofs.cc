@@ -37,7 +37,7 @@ V load8(const auto* p) {
 }
 void store8(double* p, V8 v) { std::memcpy(p, &v, sizeof v); }
 
-int padded(int n, int to = kWidth) { return (n + to - 1) / to * to; }
+int padded(int n) { return (n + kWidth - 1) / kWidth * kWidth; }
 
 /// Bits of the tree that begins with dof `first`. @return Where they start; -1: there are too many.
 int bits_of_tree(const Model& model, int first, Lanes& l) {
@@ -71,17 +71,40 @@ void grow(int count, Lanes& l) {
   l.impulse.resize(6 * l.path.size(), 0.0);
 }
 
-void set_lane(const Workspace& ws, const ImpulseRow& row, int lane, double sign, Bits path, Lanes& l) {
-  const auto holds = [&](const Lanes::Tree& t) { return path >> t.first_bit & 1; };
-  const int root = std::find_if(l.trees.begin(), l.trees.end(), holds)->root;
-  const V3 f = v3(row.force) * sign, arm = v3(row.point) - load(ws.pose[root].p);
-  const V3 n = v3(row.moment) * sign + cross(arm, f);
+/// What all sides on one body share.
+struct Place {
+  int body = 0;
+  Bits path = 0;
+  V3 origin = zero3();  // of the root
+};
+
+/// @return Whether there are few enough dofs.
+bool go_to(const Model& model, const Workspace& ws, int body, ResponseBuffers& b, Place& place) {
+  if (body == place.body) return true;
+  const Bits path = path_of(model, body, b);
+  if (path == 0) return false;
+  const int root = model.trees[model.bodies[body].tree].first;
+  place = {body, path, load(ws.pose[root].p)};
+  return true;
+}
+
+void set_lane(const ImpulseRow& row, int lane, double sign, const Place& place, Lanes& l) {
+  const V3 f = v3(row.force) * sign;
+  const V3 n = plus_scaled(cross(v3(row.point) - place.origin, f), v3(row.moment), sign);
   double* to = l.impulse.data() + lane / kWidth * kImpulses + lane % kWidth;
   for (int k = 0; k < 3; ++k) {
     to[kWidth * k] = n[k];
     to[kWidth * (3 + k)] = f[k];
   }
-  l.path[lane] = path;
+  l.path[lane] = place.path;
+}
+
+/// The lane of another side of a row.
+int add_lane(int rows, int row, Lanes& l) {
+  const int lane = padded(rows) + static_cast<int>(l.row_of_extra.size());
+  l.row_of_extra.push_back(row);
+  grow(lane + 1, l);
+  return lane;
 }
 
 /// A lane for each side of each row. The first side of a row has the row's own lane, others have lanes after
@@ -94,20 +117,14 @@ bool fill_lanes(const Model& model, std::span<const ImpulseRow> rows, const Work
   l.row_of_extra.clear();
   const int count = static_cast<int>(rows.size());
   grow(count, l);
+  Place place;
   for (int i = 0; i < count; ++i) {
     for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
       if (row->body == row->other) continue;  // does nothing
       for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
         if (body == 0) continue;
-        const Bits path = path_of(model, body, b);
-        if (path == 0) return false;
-        int lane = i;
-        if (l.path[i] != 0) {
-          lane = padded(count) + static_cast<int>(l.row_of_extra.size());
-          l.row_of_extra.push_back(i);
-          grow(lane + 1, l);
-        }
-        set_lane(ws, *row, lane, sign, path, l);
+        if (!go_to(model, ws, body, b, place)) return false;
+        set_lane(*row, l.path[i] == 0 ? i : add_lane(count, i, l), sign, place, l);
       }
     }
   }
@@ -229,25 +246,31 @@ void transpose(V4 (&t)[4]) {
   t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Puts four rows of four entries at (i, j), and their mirror image.
-void put(int stride, int i, int j, V4 (&tile)[4], Lanes& l) {
-  const auto store = [&](int row, int column) {
-    double* out = l.product.data() + static_cast<std::size_t>(row) * stride + column;
-    for (int r = 0; r < 4; ++r) store4(out + static_cast<std::size_t>(r) * stride, tile[r]);
-    return out;
-  };
-  double* out = store(i, j);
-  transpose(tile);
-  if (i != j) {
-    store(j, i);
-    return;
+/// Stores four rows of four entries at (i, j) as far as A goes.
+void store_tile(int i, int j, const V4 (&tile)[4], MatOut& A) {
+  const int rows = static_cast<int>(A.rows());
+  double* out = A.data() + i * A.outerStride() + j;
+  for (int r = 0; r < std::min(4, rows - i); ++r, out += A.outerStride()) {
+    if (j + 4 <= rows)
+      store4(out, tile[r]);
+    else
+      for (int c = 0; j + c < rows; ++c) out[c] = tile[r][c];
   }
-  for (int r = 1; r < 4; ++r)  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
-    for (int c = 0; c < r; ++c) out[c * stride + r] = out[r * stride + c];
+}
+
+/// Puts a tile, and its mirror image.
+void put(int i, int j, V4 (&tile)[4], MatOut& A) {
+  store_tile(i, j, tile, A);
+  transpose(tile);
+  if (i != j) return store_tile(j, i, tile, A);
+  const int rows = static_cast<int>(A.rows());
+  for (int r = 1; r < 4 && i + r < rows;
+       ++r)  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
+    for (int c = 0; c < r; ++c) A(i + r, i + c) = A(i + c, i + r);
 }
 
 /// Rows i to i + 3 and columns j to j + 7 of A up to the diagonal.
-void multiply_tile(int lanes, int stride, int i, int j, Lanes& l) {
+void multiply_tile(int lanes, int i, int j, const Lanes& l, MatOut& A) {
   V4 left[4] = {}, right[4] = {};
   for (Bits todo = l.moved[i / kWidth] & l.moved[j / kWidth]; todo != 0; todo &= todo - 1) {
     const std::size_t at = static_cast<std::size_t>(std::countr_zero(todo)) * lanes;
@@ -258,19 +281,15 @@ void multiply_tile(int lanes, int stride, int i, int j, Lanes& l) {
       right[r] += second * rows[r];
     }
   }
-  put(stride, i, j, left, l);
-  if (j + 4 <= i) put(stride, i, j + 4, right, l);
+  put(i, j, left, A);
+  if (j + 4 <= i) put(i, j + 4, right, A);
 }
 
 /// (2)
-void multiply(int rows, Lanes& l, MatOut& A) {
-  const int lanes = static_cast<int>(l.path.size()), stride = padded(rows, 4);
-  l.product.resize(static_cast<std::size_t>(stride) * stride);
-  for (int i = 0; i < stride; i += 4)
-    for (int j = 0; j <= i; j += 8) multiply_tile(lanes, stride, i, j, l);
-  for (int i = 0; i < rows; ++i)
-    std::copy_n(l.product.data() + static_cast<std::size_t>(i) * stride, rows,
-                A.data() + i * A.outerStride());
+void multiply(const Lanes& l, MatOut& A) {
+  const int lanes = static_cast<int>(l.path.size());
+  for (int i = 0; i < A.rows(); i += 4)
+    for (int j = 0; j <= i; j += 8) multiply_tile(lanes, i, j, l, A);
 }
 
 }  // namespace
@@ -289,7 +308,7 @@ bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, cons
   }
   const int count = static_cast<int>(rows.size());
   propagate(model, count, ws, l);
-  multiply(count, l, A);
+  multiply(l, A);
   return true;
 }
 

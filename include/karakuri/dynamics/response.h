@@ -82,9 +82,8 @@ struct ResponseBuffers {
     std::vector<std::int32_t> row_of_extra;  // of lanes that are not a row's own
     std::vector<double> impulse;             // by group, each of six numbers of all its lanes
     std::vector<double> columns, scaled;     // by dof, of all lanes
-    std::vector<double> product;
-    std::vector<double> acting;  // by lane: impulses
-    std::vector<double> motion;  // by dof: six numbers
+    std::vector<double> acting;              // by lane: impulses
+    std::vector<double> motion;              // by dof: six numbers
   };
   DofLanes lanes;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
