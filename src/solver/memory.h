@@ -66,13 +66,13 @@ struct RangeMemory {
   int padded = 0;                     // rows, rounded up to four
   int active = 0;                     // rows of `scaled` in use
   std::vector<double> columns;        // rank x padded: L column by column
-  std::vector<double> factor;         // rows x stride: L row by row
+  const double* factor = nullptr;     // rows x stride: L row by row
+  std::vector<double> written;        // where it is written, unless the problem comes with it
   std::vector<double> scaled;         // active x rank: D L
   std::vector<int> rows;              // active: which rows these are
   std::vector<double> matrix, lower;  // stride x stride: F', then its factors
   std::vector<double> diagonal;       // rows: of W, less what L has of it
   std::vector<double> column;         // padded: of W, or L y + q
-  std::vector<double> q;              // padded
   std::vector<int> block_of;          // rows
   Users users;                        // of matrix-free problems
   std::vector<double> y, residual;    // rank

@@ -79,12 +79,13 @@ void add_columns(const RangeMemory& f, int count, const double* x, const double*
 /// L row by row, with zeros up to a multiple of four.
 void write_rows(int n, RangeMemory& f) {
   f.stride = padded(f.rank);
-  f.factor.resize(static_cast<std::size_t>(n) * f.stride);
+  f.written.resize(static_cast<std::size_t>(n) * f.stride);
   for (int i = 0; i < n; ++i) {
-    double* to = f.factor.data() + static_cast<std::size_t>(i) * f.stride;
+    double* to = f.written.data() + static_cast<std::size_t>(i) * f.stride;
     for (int k = 0; k < f.rank; ++k) to[k] = f.columns[static_cast<std::size_t>(k) * f.padded + i];
     std::fill(to + f.rank, to + f.stride, 0.0);
   }
+  f.factor = f.written.data();
 }
 
 /// (1). @return Whether the rank is below `limit`.
@@ -119,8 +120,25 @@ bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
   return *std::max_element(f.diagonal.begin(), f.diagonal.end()) <= kRankFloor * largest;
 }
 
-/// L y + q.
-void update_motion(RangeMemory& f) { add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data()); }
+/// L, which problems in coordinates of unit mass come with. @return Whether it has a usable rank.
+bool find_range(const Problem& p, Workspace::Memory& m) {
+  RangeMemory& f = m.range;
+  if (p.unit_mass) {
+    f.rank = f.stride = p.velocities();
+    f.factor = p.jacobian.data();
+    return true;
+  }
+  const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
+  if (!factor_range(p, limit, m)) return false;
+  write_rows(p.rows(), f);
+  return true;
+}
+
+/// column ← L y + q.
+void update_motion(const Problem& p, RangeMemory& f) {
+  rows_times(f.factor, p.rows(), f.stride, f.y.data(), f.column.data());
+  for (int i = 0; i < p.rows(); ++i) f.column[i] += p.q[i];
+}
 
 /// (3) of one block, and (4) in place of it. @param x In: (3), out: λ.
 void apply_class(const ProximalBlock& b, double mu, double turn, double* x) {
@@ -160,7 +178,7 @@ void scale_rows(const Problem& p, double alpha, Workspace::Memory& m) {
     const Block& block = p.blocks[i];
     const ProximalBlock& b = m.proximal.blocks[i];
     if (b.now == ProximalClass::kOpen) continue;
-    const double* first = f.factor.data() + static_cast<std::size_t>(block.row) * f.stride;
+    const double* first = f.factor + static_cast<std::size_t>(block.row) * f.stride;
     const double pull = alpha / m.rho[i], mu = p.friction[block.row + (block.size > 1 ? 1 : 0)];
     for (int r = 0; r < block.size; ++r) {
       double* out = f.scaled.data() + static_cast<std::size_t>(f.active) * f.stride;
@@ -185,7 +203,7 @@ template <int kVectors>
 void assemble_tile(RangeMemory& f, int i, int j) {
   V4 sum[4][kVectors] = {};
   for (int k = 0; k < f.active; ++k) {
-    const double* left = f.factor.data() + static_cast<std::size_t>(f.rows[k]) * f.stride + i;
+    const double* left = f.factor + static_cast<std::size_t>(f.rows[k]) * f.stride + i;
     const double* right = f.scaled.data() + static_cast<std::size_t>(k) * f.stride + j;
     V4 of_right[kVectors];
     for (int c = 0; c < kVectors; ++c) of_right[c] = load4(right + 4 * c);
@@ -254,30 +272,6 @@ void solve_factored(const RangeMemory& f, double* x) {
   }
 }
 
-/// residual ← y − Lᵀ λ: all of it at once, row after row.
-void find_residual(std::span<const double> lambda, RangeMemory& f) {
-  const int n = static_cast<int>(lambda.size());
-  for (int k = 0; k < f.stride; k += 4) {
-    V4 even = load4(f.y.data() + k), odd = broadcast(0.0);
-    const double* row = f.factor.data() + k;
-    int i = 0;
-    for (; i + 2 <= n; i += 2, row += 2 * f.stride) {
-      even -= broadcast(lambda[i]) * load4(row);
-      odd -= broadcast(lambda[i + 1]) * load4(row + f.stride);
-    }
-    if (i < n) even -= broadcast(lambda[i]) * load4(row);
-    store4(f.residual.data() + k, even + odd);
-  }
-}
-
-/// y = Lᵀ λ, and the motion.
-void start_from_impulses(std::span<const double> lambda, RangeMemory& f) {
-  std::fill(f.y.begin(), f.y.end(), 0.0);
-  find_residual(lambda, f);
-  for (int k = 0; k < f.rank; ++k) f.y[k] = -f.residual[k];
-  update_motion(f);
-}
-
 class Motions final : public ProximalSpace {
  public:
   Motions(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
@@ -293,10 +287,11 @@ class Motions final : public ProximalSpace {
   void solve(double alpha) override {
     RangeMemory& f = m_.range;
     update_impulses(p_, alpha, m_);  // linear: where y comes from does not matter
-    find_residual(m_.proximal.lambda, f);
+    transposed_times(f.factor, p_.rows(), f.stride, m_.proximal.lambda.data(), f.residual.data());
+    for (int i = 0; i < f.stride; ++i) f.residual[i] -= f.y[i];
     solve_factored(f, f.residual.data());
-    for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
-    update_motion(f);
+    for (int i = 0; i < f.rank; ++i) f.y[i] += f.residual[i];
+    update_motion(p_, f);
     update_impulses(p_, alpha, m_);
   }
 
@@ -310,16 +305,15 @@ class Motions final : public ProximalSpace {
 void range_newton(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
                   std::span<const double> lambda, Report& report) {
   RangeMemory& f = m.range;
-  const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
-  if (!factor_range(p, limit, m)) return;
-  write_rows(p.rows(), f);
+  if (!find_range(p, m)) return;
   f.residual.resize(f.stride);
-  f.q.assign(f.padded, 0.0);
-  std::copy(p.q.begin(), p.q.end(), f.q.begin());
+  f.y.resize(f.stride);
+  f.column.resize(p.rows());
   f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
   f.scaled.resize(static_cast<std::size_t>(p.rows()) * f.stride);
   f.rows.resize(p.rows());
-  start_from_impulses(lambda, f);
+  transposed_times(f.factor, p.rows(), f.stride, lambda.data(), f.y.data());
+  update_motion(p, f);
   Motions motions(p, m);
   proximal_newton(p, max_solves, acceptable, motions, m, lambda, report);
 }
