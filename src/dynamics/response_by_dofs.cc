@@ -1,0 +1,293 @@
+// Propagation as in response_rows.cc, with impulses and motions seen at the origin of the tree's root. There
+// an impulse F keeps its six numbers on its way from body to body, and every dof does the same to all rows:
+//   y_v = S_v^T F,   F <- F - U_v y_v / d_v,   for the dofs v of the path, towards the root               (1)
+//   A = Y^T D^-1 Y                                                                                        (2)
+// Rows are lanes of vectors, whatever bodies they act on: each lane knows the dofs of its path as bits of a
+// word. So (1) is a loop over lanes without a chain of sums that wait for each other, its results stand side
+// by side as (2) wants them, and a tile of (2) takes only the dofs that both of its sides move.
+#include "dynamics/response_by_dofs.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "dynamics/articulated.h"
+#include "dynamics/response_rows.h"
+
+namespace karakuri::kernel {
+
+namespace {
+
+using Lanes = ResponseBuffers::DofLanes;
+using Bits = std::uint64_t;
+constexpr int kWidth = 8;  // lanes that are worked on together
+using V8 = double __attribute__((vector_size(8 * kWidth)));
+using Bits8 = Bits __attribute__((vector_size(8 * kWidth)));
+
+constexpr int kMostDofs = 64, kMostGroups = 64;  // bits of a word
+constexpr int kImpulses = 6 * kWidth;            // numbers of the impulses of one such group
+
+template <class V>
+V load8(const auto* p) {
+  V v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+void store8(double* p, V8 v) { std::memcpy(p, &v, sizeof v); }
+
+int padded(int n, int to = kWidth) { return (n + to - 1) / to * to; }
+
+/// Bits of the tree that begins with dof `first`. @return Where they start; -1: there are too many.
+int bits_of_tree(const Model& model, int first, Lanes& l) {
+  for (const Lanes::Tree& tree : l.trees)
+    if (tree.first_dof == first) return tree.first_bit;
+  const int root = model.dofs[first].body;
+  const auto after = std::upper_bound(model.trees.begin(), model.trees.end(), root,
+                                      [](int body, const Tree& t) { return body < t.first; });
+  const int dofs = last_dof(model.bodies[std::prev(after)->last - 1]) + 1 - first;
+  const int bit = l.trees.empty() ? 0 : l.trees.back().first_bit + l.trees.back().dofs;
+  if (bit + dofs > kMostDofs) return -1;
+  l.trees.push_back({root, first, dofs, bit});
+  return bit;
+}
+
+/// The dofs that move a body; 0: there are too many.
+Bits path_of(const Model& model, int body, ResponseBuffers& b) {
+  Bits& known = b.lanes.path_of_body[body];
+  if (known != 0) return known;
+  const Dof& last = model.dofs[last_dof(model.bodies[body])];
+  const std::int32_t* path = model.paths.data() + last.path;
+  const int bit = bits_of_tree(model, path[0], b.lanes);
+  if (bit < 0) return 0;
+  for (int d = 0; d <= last.depth; ++d) known |= Bits{1} << (bit + path[d] - path[0]);
+  b.lanes.bodies.push_back(body);
+  return known;
+}
+
+/// Room for lanes up to `count`, at rest.
+void grow(int count, Lanes& l) {
+  l.path.resize(padded(count), 0);
+  l.impulse.resize(6 * l.path.size(), 0.0);
+}
+
+void set_lane(const Workspace& ws, const ImpulseRow& row, int lane, double sign, Bits path, Lanes& l) {
+  const auto holds = [&](const Lanes::Tree& t) { return path >> t.first_bit & 1; };
+  const int root = std::find_if(l.trees.begin(), l.trees.end(), holds)->root;
+  const V3 f = v3(row.force) * sign, arm = v3(row.point) - load(ws.pose[root].p);
+  const V3 n = v3(row.moment) * sign + cross(arm, f);
+  double* to = l.impulse.data() + lane / kWidth * kImpulses + lane % kWidth;
+  for (int k = 0; k < 3; ++k) {
+    to[kWidth * k] = n[k];
+    to[kWidth * (3 + k)] = f[k];
+  }
+  l.path[lane] = path;
+}
+
+/// A lane for each side of each row. The first side of a row has the row's own lane, others have lanes after
+/// all rows. @return Whether all dofs have a bit.
+bool fill_lanes(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                ResponseBuffers& b) {
+  Lanes& l = b.lanes;
+  l.path.clear();
+  l.impulse.clear();
+  l.row_of_extra.clear();
+  const int count = static_cast<int>(rows.size());
+  grow(count, l);
+  for (int i = 0; i < count; ++i) {
+    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
+      if (row->body == row->other) continue;  // does nothing
+      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+        if (body == 0) continue;
+        const Bits path = path_of(model, body, b);
+        if (path == 0) return false;
+        int lane = i;
+        if (l.path[i] != 0) {
+          lane = padded(count) + static_cast<int>(l.row_of_extra.size());
+          l.row_of_extra.push_back(i);
+          grow(lane + 1, l);
+        }
+        set_lane(ws, *row, lane, sign, path, l);
+      }
+    }
+  }
+  return true;
+}
+
+/// One dof, seen at the origin of the root.
+struct DofStep {
+  double S[6], U[6];
+  double weight;  // D^-1
+
+  DofStep(V3 S_n, V3 S_f, V3 U_n, V3 U_f, double inverse_d) : weight(inverse_d) {
+    for (int k = 0; k < 3; ++k) S[k] = S_n[k], S[3 + k] = S_f[k], U[k] = U_n[k], U[3 + k] = U_f[k];
+  }
+};
+
+/// A body that is its own tree: M is diagonal in principal axes at the centre of mass.
+DofStep step_of_free_body(const Model& model, const Workspace& ws, int i, int k) {
+  const FreeBody& free = model.free_bodies[model.bodies[i].extra];
+  if (k < 3) {
+    V3 axis = zero3();
+    axis.m[k] = 1;
+    return {zero3(), axis, zero3(), zero3(), 1 / model.bodies[i].mass};
+  }
+  const M3 R = load(ws.pose[i].R);
+  const V3 axis = R * load(free.axes.column[k - 3]);
+  return {axis, cross(R * load(free.com), axis), zero3(), zero3(), load(free.inverse_moments)[k - 3]};
+}
+
+DofStep step_of(const Model& model, const Workspace& ws, int v, int root) {
+  const int i = model.dofs[v].body;
+  const Body& body = model.bodies[i];
+  if (body.alone) return step_of_free_body(model, ws, i, v - body.first_v);
+  const Workspace::Pivot& pivot = ws.pivot[v];
+  const V3 axis = load(ws.axis[v]), arm = load(ws.pose[i].p) - load(ws.pose[root].p);
+  const V3 U_f = load(pivot.Uf), U_n = load(pivot.Un) + cross(arm, U_f);
+  switch (model.dofs[v].kind) {
+    case DofKind::kTranslation: return {zero3(), axis, U_n, U_f, pivot.inverse_d};
+    case DofKind::kScrew:
+      return {axis, plus_scaled(cross(arm, axis), axis, body.pitch), U_n, U_f, pivot.inverse_d};
+    case DofKind::kRotation: break;
+  }
+  return {axis, cross(arm, axis), U_n, U_f, pivot.inverse_d};
+}
+
+/// (1) of one dof, for the groups of lanes that it moves. Two loops: the twelve numbers of a dof do not fit
+/// in registers together.
+void take_dof(const DofStep& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
+  for (Bits todo = groups; todo != 0; todo &= todo - 1) {
+    const int g = std::countr_zero(todo);
+    const double* F = l.impulse.data() + g * kImpulses;
+    const auto times = [&](int c) { return load8<V8>(F + c * kWidth) * dof.S[c]; };
+    const V8 sum = (times(0) + times(1) + times(2)) + (times(3) + times(4) + times(5));
+    const V8 y = (load8<Bits8>(l.path.data() + g * kWidth) & bit) != 0 ? sum : V8{};
+    store8(column + g * kWidth, y);
+    store8(scaled + g * kWidth, y * dof.weight);
+  }
+  for (Bits todo = groups; todo != 0; todo &= todo - 1) {
+    const int g = std::countr_zero(todo);
+    double* F = l.impulse.data() + g * kImpulses;
+    const V8 s = load8<V8>(scaled + g * kWidth);
+    for (int c = 0; c < 6; ++c) store8(F + c * kWidth, load8<V8>(F + c * kWidth) - s * dof.U[c]);
+  }
+}
+
+/// Adds the lanes that are not a row's own to it.
+void add_extra(int rows, int stride, Lanes& l) {
+  for (std::size_t e = 0; e < l.row_of_extra.size(); ++e) {
+    const int lane = padded(rows) + static_cast<int>(e), row = l.row_of_extra[e];
+    for (Bits todo = l.path[lane]; todo != 0; todo &= todo - 1) {
+      const std::size_t at = static_cast<std::size_t>(std::countr_zero(todo)) * stride;
+      l.columns[at + row] += l.columns[at + lane];
+      l.scaled[at + row] += l.scaled[at + lane];
+    }
+  }
+}
+
+/// Which groups of lanes each dof moves.
+void list_groups(int groups, Lanes& l) {
+  std::fill_n(l.groups_of_dof, kMostDofs, 0);
+  for (int g = 0; g < groups; ++g)
+    for (Bits todo = l.moved[g]; todo != 0; todo &= todo - 1)
+      l.groups_of_dof[std::countr_zero(todo)] |= Bits{1} << g;
+}
+
+/// columns: Y by dof; scaled: the same times D^-1; both only where `moved` has the dof's bit.
+void propagate(const Model& model, int rows, const Workspace& ws, Lanes& l) {
+  const int stride = static_cast<int>(l.path.size()), groups = stride / kWidth;
+  l.moved.assign(groups, 0);
+  for (int lane = 0; lane < stride; ++lane) l.moved[lane / kWidth] |= l.path[lane];
+  for (std::size_t e = 0; e < l.row_of_extra.size(); ++e)
+    l.moved[l.row_of_extra[e] / kWidth] |= l.path[padded(rows) + e];
+  list_groups(groups, l);
+  const std::size_t dofs = l.trees.back().first_bit + l.trees.back().dofs;
+  l.columns.resize(dofs * stride);
+  l.scaled.resize(dofs * stride);
+  for (auto tree = l.trees.rbegin(); tree != l.trees.rend(); ++tree) {
+    for (int k = tree->dofs - 1; k >= 0; --k) {
+      const int bit = tree->first_bit + k;
+      if (l.groups_of_dof[bit] == 0) continue;
+      const std::size_t at = static_cast<std::size_t>(bit) * stride;
+      take_dof(step_of(model, ws, tree->first_dof + k, tree->root), Bits{1} << bit, l.groups_of_dof[bit],
+               l.columns.data() + at, l.scaled.data() + at, l);
+    }
+  }
+  add_extra(rows, stride, l);
+}
+
+void transpose(V4 (&t)[4]) {
+  const V4 a = __builtin_shufflevector(t[0], t[1], 0, 4, 2, 6),
+           b = __builtin_shufflevector(t[0], t[1], 1, 5, 3, 7);
+  const V4 c = __builtin_shufflevector(t[2], t[3], 0, 4, 2, 6),
+           d = __builtin_shufflevector(t[2], t[3], 1, 5, 3, 7);
+  t[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  t[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  t[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/// Puts four rows of four entries at (i, j), and their mirror image.
+void put(int stride, int i, int j, V4 (&tile)[4], Lanes& l) {
+  const auto store = [&](int row, int column) {
+    double* out = l.product.data() + static_cast<std::size_t>(row) * stride + column;
+    for (int r = 0; r < 4; ++r) store4(out + static_cast<std::size_t>(r) * stride, tile[r]);
+    return out;
+  };
+  double* out = store(i, j);
+  transpose(tile);
+  if (i != j) {
+    store(j, i);
+    return;
+  }
+  for (int r = 1; r < 4; ++r)  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
+    for (int c = 0; c < r; ++c) out[c * stride + r] = out[r * stride + c];
+}
+
+/// Rows i to i + 3 and columns j to j + 7 of A up to the diagonal.
+void multiply_tile(int lanes, int stride, int i, int j, Lanes& l) {
+  V4 left[4] = {}, right[4] = {};
+  for (Bits todo = l.moved[i / kWidth] & l.moved[j / kWidth]; todo != 0; todo &= todo - 1) {
+    const std::size_t at = static_cast<std::size_t>(std::countr_zero(todo)) * lanes;
+    const double *columns = l.scaled.data() + at + j, *rows = l.columns.data() + at + i;
+    const V4 first = load4(columns), second = load4(columns + 4);
+    for (int r = 0; r < 4; ++r) {
+      left[r] += first * rows[r];
+      right[r] += second * rows[r];
+    }
+  }
+  put(stride, i, j, left, l);
+  if (j + 4 <= i) put(stride, i, j + 4, right, l);
+}
+
+/// (2)
+void multiply(int rows, Lanes& l, MatOut& A) {
+  const int lanes = static_cast<int>(l.path.size()), stride = padded(rows, 4);
+  l.product.resize(static_cast<std::size_t>(stride) * stride);
+  for (int i = 0; i < stride; i += 4)
+    for (int j = 0; j <= i; j += 8) multiply_tile(lanes, stride, i, j, l);
+  for (int i = 0; i < rows; ++i)
+    std::copy_n(l.product.data() + static_cast<std::size_t>(i) * stride, rows,
+                A.data() + i * A.outerStride());
+}
+
+}  // namespace
+
+bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                      ResponseBuffers& b, MatOut& A) {
+  Lanes& l = b.lanes;
+  l.trees.clear();
+  l.bodies.clear();
+  const bool few = fill_lanes(model, rows, ws, b);
+  for (const std::int32_t body : l.bodies) l.path_of_body[body] = 0;
+  if (!few || l.path.size() > kWidth * kMostGroups) return false;
+  if (l.trees.empty()) {
+    A.setZero();
+    return true;
+  }
+  const int count = static_cast<int>(rows.size());
+  propagate(model, count, ws, l);
+  multiply(count, l, A);
+  return true;
+}
+
+}  // namespace karakuri::kernel
