@@ -14,10 +14,10 @@ constexpr double kCurved = 30.0;     // times α: more of the residual left is n
 constexpr double kOuterGain = 0.5;   // more of the residual left is a failure
 constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
 constexpr int kMostFailures = 3;
-constexpr double kAstray = 10.0;    // a residual that grows by this shows that many classes are wrong
-constexpr int kMostSearch = 12;     // linear solves; 8 have been seen
-constexpr double kDecrease = 0.03;  // of α
-constexpr double kLeastAlpha = 1e-8;
+constexpr double kAstray = 10.0;     // a residual that grows by this shows that many classes are wrong
+constexpr int kMostSearch = 12;      // linear solves; 8 have been seen
+constexpr double kDecrease = 0.03;   // of α
+constexpr double kRounding = 1e-15;  // of velocities; over α it is the least residual
 constexpr double kRecentreGain = 0.1;
 constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
 
@@ -143,13 +143,13 @@ int search_proximal(const Problem& p, double alpha, ProximalSpace& space, Worksp
 /// @return Linear solves taken.
 int solve_proximal(const Problem& p, double alpha, int most, bool warm, ProximalSpace& space,
                    Workspace::Memory& m, double& residual, bool& astray) {
-  const double before = residual;
   ProximalMemory& f = m.proximal;
+  const double before = residual;
   f.from.resize(p.rows());
   double now = before;
   for (int k = 1;; ++k) {
     classify(p, m);
-    if (warm && k == 1) leave_open(p, m.proximal);
+    if (warm && k == 1 && space.is_redundant()) leave_open(p, f);
     space.factor(alpha);
     std::swap(f.from, f.lambda);
     residual = solve_classes(p, alpha, space, m);
@@ -199,6 +199,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   double before = m.best_residual;
   int failures = 0;
   bool astray = false;
+  const double least_alpha = kRounding * norm_q(p) / m.target;
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {
     double after = before;
     centre_on_impulses(m);
@@ -217,7 +218,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     if (after <= m.target) return;
     if (astray || after < kOuterGain * before) {
       before = after;
-      if (astray || slow) alpha = std::max(kLeastAlpha, kDecrease * alpha);
+      if (astray || slow) alpha = std::max(least_alpha, kDecrease * alpha);
       continue;
     }
     if (m.best_residual <= acceptable && !slow) return;

@@ -34,6 +34,8 @@ class ProximalSpace {
   /// cycle. Prepares solve() for them and leaves their impulses, which are admissible, in m.proximal.lambda.
   /// @return Linear solves taken, at most `most`; 0: this space knows no such search.
   virtual int search(double alpha, int most);
+  /// Whether contacts are so many that most of them share a load with others.
+  virtual bool is_redundant() const { return false; }
 };
 
 /// Class of a block of one row whose impulse would be x without bounds.

@@ -132,7 +132,7 @@ bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
 /// L, which problems in coordinates of unit mass come with. @return Whether it has a usable rank.
 bool find_range(const Problem& p, Workspace::Memory& m) {
   RangeMemory& f = m.range;
-  if (p.unit_mass) {
+  if (p.storage == OperatorKind::kMatrixFree && p.unit_mass) {
     f.rank = f.stride = p.velocities();
     f.factor = p.jacobian.data();
     return true;
@@ -337,7 +337,8 @@ class Motions final : public ProximalSpace {
  public:
   Motions(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
 
-  double first_alpha() const override { return 1e-4; }  // rounding over α is the least residual
+  double first_alpha() const override { return 1e-3; }  // rounding over α is the least residual
+  bool is_redundant() const override { return true; }
 
   void factor(double alpha) override { factor(alpha, false); }
 
