@@ -175,12 +175,13 @@ void response_vectors(const Model& model, std::span<const ImpulseRow> rows, cons
   fill_by_propagation(model, rows, ws, b);
 }
 
-void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
+bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
               MatOut A) {
   assert(A.rows() == static_cast<Eigen::Index>(rows.size()) && A.cols() == A.rows());
-  if (response_by_dofs(model, rows, ws, b, A)) return;
+  if (response_by_dofs(model, rows, ws, b, A)) return true;
   response_vectors(model, rows, ws, b);
   multiply_vectors(model, b, A);
+  return false;
 }
 
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {

@@ -2,6 +2,8 @@
 // an impulse F keeps its six numbers on its way from body to body, and every dof does the same to all rows:
 //   y_v = S_v^T F,   F <- F - U_v y_v / d_v,   for the dofs v of the path, towards the root               (1)
 //   A = Y^T D^-1 Y                                                                                        (2)
+// What impulses l do to the velocities v of the dofs is found on the way back, from the root:
+//   v_k = d_k^-1 (y_k^T l - U_k^T a),   a <- a + S_k v_k,  a: motion of the body so far, 0 at the root (3)
 // Rows are lanes of vectors, whatever bodies they act on: each lane knows the dofs of its path as bits of a
 // word. So (1) is a loop over lanes without a chain of sums that wait for each other, its results stand side
 // by side as (2) wants them, and a tile of (2) takes only the dofs that both of its sides move.
@@ -42,9 +44,8 @@ int bits_of_tree(const Model& model, int first, Lanes& l) {
   for (const Lanes::Tree& tree : l.trees)
     if (tree.first_dof == first) return tree.first_bit;
   const int root = model.dofs[first].body;
-  const auto after = std::upper_bound(model.trees.begin(), model.trees.end(), root,
-                                      [](int body, const Tree& t) { return body < t.first; });
-  const int dofs = last_dof(model.bodies[std::prev(after)->last - 1]) + 1 - first;
+  const Tree& tree_of_root = model.trees[model.bodies[root].tree];
+  const int dofs = last_dof(model.bodies[tree_of_root.last - 1]) + 1 - first;
   const int bit = l.trees.empty() ? 0 : l.trees.back().first_bit + l.trees.back().dofs;
   if (bit + dofs > kMostDofs) return -1;
   l.trees.push_back({root, first, dofs, bit});
@@ -113,48 +114,48 @@ bool fill_lanes(const Model& model, std::span<const ImpulseRow> rows, const Work
   return true;
 }
 
-/// One dof, seen at the origin of the root.
-struct DofStep {
-  double S[6], U[6];
-  double weight;  // D^-1
-
-  DofStep(V3 S_n, V3 S_f, V3 U_n, V3 U_f, double inverse_d) : weight(inverse_d) {
-    for (int k = 0; k < 3; ++k) S[k] = S_n[k], S[3 + k] = S_f[k], U[k] = U_n[k], U[3 + k] = U_f[k];
+Lanes::Dof dof_of(V3 S_n, V3 S_f, V3 U_n, V3 U_f, double inverse_d) {
+  Lanes::Dof out;
+  for (int k = 0; k < 3; ++k) {
+    out.S[k] = S_n[k], out.S[3 + k] = S_f[k];
+    out.U[k] = U_n[k], out.U[3 + k] = U_f[k];
   }
-};
+  out.weight = inverse_d;
+  return out;
+}
 
 /// A body that is its own tree: M is diagonal in principal axes at the centre of mass.
-DofStep step_of_free_body(const Model& model, const Workspace& ws, int i, int k) {
+Lanes::Dof dof_of_free_body(const Model& model, const Workspace& ws, int i, int k) {
   const FreeBody& free = model.free_bodies[model.bodies[i].extra];
   if (k < 3) {
     V3 axis = zero3();
     axis.m[k] = 1;
-    return {zero3(), axis, zero3(), zero3(), 1 / model.bodies[i].mass};
+    return dof_of(zero3(), axis, zero3(), zero3(), 1 / model.bodies[i].mass);
   }
   const M3 R = load(ws.pose[i].R);
   const V3 axis = R * load(free.axes.column[k - 3]);
-  return {axis, cross(R * load(free.com), axis), zero3(), zero3(), load(free.inverse_moments)[k - 3]};
+  return dof_of(axis, cross(R * load(free.com), axis), zero3(), zero3(), load(free.inverse_moments)[k - 3]);
 }
 
-DofStep step_of(const Model& model, const Workspace& ws, int v, int root) {
+Lanes::Dof dof_at(const Model& model, const Workspace& ws, int v, int root) {
   const int i = model.dofs[v].body;
   const Body& body = model.bodies[i];
-  if (body.alone) return step_of_free_body(model, ws, i, v - body.first_v);
+  if (body.alone) return dof_of_free_body(model, ws, i, v - body.first_v);
   const Workspace::Pivot& pivot = ws.pivot[v];
   const V3 axis = load(ws.axis[v]), arm = load(ws.pose[i].p) - load(ws.pose[root].p);
   const V3 U_f = load(pivot.Uf), U_n = load(pivot.Un) + cross(arm, U_f);
   switch (model.dofs[v].kind) {
-    case DofKind::kTranslation: return {zero3(), axis, U_n, U_f, pivot.inverse_d};
+    case DofKind::kTranslation: return dof_of(zero3(), axis, U_n, U_f, pivot.inverse_d);
     case DofKind::kScrew:
-      return {axis, plus_scaled(cross(arm, axis), axis, body.pitch), U_n, U_f, pivot.inverse_d};
+      return dof_of(axis, plus_scaled(cross(arm, axis), axis, body.pitch), U_n, U_f, pivot.inverse_d);
     case DofKind::kRotation: break;
   }
-  return {axis, cross(arm, axis), U_n, U_f, pivot.inverse_d};
+  return dof_of(axis, cross(arm, axis), U_n, U_f, pivot.inverse_d);
 }
 
 /// (1) of one dof, for the groups of lanes that it moves. Two loops: the twelve numbers of a dof do not fit
 /// in registers together.
-void take_dof(const DofStep& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
+void take_dof(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
   for (Bits todo = groups; todo != 0; todo &= todo - 1) {
     const int g = std::countr_zero(todo);
     const double* F = l.impulse.data() + g * kImpulses;
@@ -203,13 +204,15 @@ void propagate(const Model& model, int rows, const Workspace& ws, Lanes& l) {
   const std::size_t dofs = l.trees.back().first_bit + l.trees.back().dofs;
   l.columns.resize(dofs * stride);
   l.scaled.resize(dofs * stride);
+  l.dofs.resize(kMostDofs);
   for (auto tree = l.trees.rbegin(); tree != l.trees.rend(); ++tree) {
     for (int k = tree->dofs - 1; k >= 0; --k) {
       const int bit = tree->first_bit + k;
       if (l.groups_of_dof[bit] == 0) continue;
       const std::size_t at = static_cast<std::size_t>(bit) * stride;
-      take_dof(step_of(model, ws, tree->first_dof + k, tree->root), Bits{1} << bit, l.groups_of_dof[bit],
-               l.columns.data() + at, l.scaled.data() + at, l);
+      l.dofs[bit] = dof_at(model, ws, tree->first_dof + k, tree->root);
+      take_dof(l.dofs[bit], Bits{1} << bit, l.groups_of_dof[bit], l.columns.data() + at, l.scaled.data() + at,
+               l);
     }
   }
   add_extra(rows, stride, l);
@@ -290,4 +293,72 @@ bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, cons
   return true;
 }
 
+namespace {
+
+/// y^T D^-1 of a dof, times the impulses.
+double push_of(const Lanes& l, int bit) {
+  const double* scaled = l.scaled.data() + static_cast<std::size_t>(bit) * l.path.size();
+  V8 sum{};
+  for (Bits todo = l.groups_of_dof[bit]; todo != 0; todo &= todo - 1) {
+    const int at = std::countr_zero(todo) * kWidth;
+    sum += load8<V8>(scaled + at) * load8<V8>(l.acting.data() + at);
+  }
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+double dot6(const double* a, const double* b) {
+  return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
+}
+
+/// (3) of all dofs of a tree.
+void answer_tree(const Model& model, const Workspace& ws, const Lanes::Tree& tree, Lanes& l, double* v) {
+  static constexpr double kRest[6] = {};
+  for (int k = 0; k < tree.dofs; ++k) {
+    const int bit = tree.first_bit + k, dof = tree.first_dof + k;
+    if (l.groups_of_dof[bit] == 0) l.dofs[bit] = dof_at(model, ws, dof, tree.root);
+    const int up = model.dofs[dof].parent - tree.first_dof;
+    const double* before = up < 0 ? kRest : l.motion.data() + 6 * up;
+    const Lanes::Dof& d = l.dofs[bit];
+    const double x = push_of(l, bit) - d.weight * dot6(d.U, before);
+    double* motion = l.motion.data() + 6 * k;
+    for (int c = 0; c < 6; ++c) motion[c] = before[c] + d.S[c] * x;
+    v[dof] += x;
+  }
+}
+
+/// The same of a body that is its own tree: its dofs here are not those of its joint.
+void answer_free_body(const Workspace& ws, const Lanes::Tree& tree, Lanes& l, double* v) {
+  V3 turn = zero3(), move = zero3();
+  for (int k = 0; k < 6; ++k) {
+    const int bit = tree.first_bit + k;
+    if (l.groups_of_dof[bit] == 0) continue;
+    const double x = push_of(l, bit);
+    const double* S = l.dofs[bit].S;
+    turn = plus_scaled(turn, v3(S[0], S[1], S[2]), x);
+    move = plus_scaled(move, v3(S[3], S[4], S[5]), x);
+  }
+  for (int k = 0; k < 3; ++k) {
+    const V3 axis = load(ws.axis[tree.first_dof + k]);
+    v[tree.first_dof + k] += dot(axis, move);
+    v[tree.first_dof + 3 + k] += dot(axis, turn);
+  }
+}
+
+}  // namespace
+
 }  // namespace karakuri::kernel
+
+void karakuri::answer_impulses(const Model& model, const Workspace& ws, VecIn impulses, ResponseBuffers& b,
+                               VecOut v) {
+  using namespace kernel;
+  ResponseBuffers::DofLanes& l = b.lanes;
+  l.acting.assign(l.path.size(), 0.0);
+  std::copy_n(impulses.data(), impulses.size(), l.acting.begin());
+  l.motion.resize(6 * kMostDofs);
+  for (const ResponseBuffers::DofLanes::Tree& tree : l.trees) {
+    if (model.bodies[tree.root].alone)
+      answer_free_body(ws, tree, l, v.data());
+    else
+      answer_tree(model, ws, tree, l, v.data());
+  }
+}

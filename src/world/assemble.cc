@@ -54,7 +54,7 @@ void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
   for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, p);
   const int n = p.rows();
   p.dense.resize(static_cast<std::size_t>(n) * n);
-  response(
+  slot.can_answer = response(
       w.model, slot.impulses, w.ws, slot.response,
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
@@ -194,6 +194,7 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
 
 void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
   Problem& p = slot.problem;
+  slot.can_answer = false;
   p.clear(OperatorKind::kMatrixFree);
   slot.may_walk = may_walk(w, island);
   slot.written_out = slot.impulses;

@@ -58,9 +58,9 @@ double margin_of(const World::Impl& w, int a, int b) {
 
 /// Without branches: whether boxes overlap is not to be guessed.
 bool overlap(const Aabb& a, const Aabb& b) {
-  bool apart = false;
-  for (int k = 0; k < 3; ++k) apart |= (a.lo[k] > b.hi[k]) | (b.lo[k] > a.hi[k]);
-  return !apart;
+  int apart = 0;
+  for (int k = 0; k < 3; ++k) apart |= int{a.lo[k] > b.hi[k]} | int{b.lo[k] > a.hi[k]};
+  return apart == 0;
 }
 
 void collide_batch(World::Impl& w, int batch, Slot& slot) {

@@ -108,8 +108,9 @@ struct Island {
   std::int32_t trees = 0;  // that respond
   bool loose = true;       // they are free bodies
   solver::Report report;
-  bool refused = false;  // by the method that was asked for
-  bool solved = false;   // by the impulses of the last step
+  bool refused = false;   // by the method that was asked for
+  bool solved = false;    // by the impulses of the last step
+  bool answered = false;  // its trees' velocities are in v_answered
 };
 
 /// Scratch of assemble_carried.cc: bodies that rows act on.
@@ -129,6 +130,7 @@ struct Slot {
 
   CollisionWorkspace collision;
   ResponseBuffers response;
+  bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Heap heap;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
@@ -232,6 +234,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> row_free;            // J v_free
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
+  std::vector<double> unanswered;          // those of `total` that v_answered does not know yet
+  std::vector<double> v_answered;          // nv; v_free and what impulses do to trees that have answered them
   std::vector<double> correction;          // pseudo-impulses of the position correction, by row
   std::vector<double> restitution;         // by block
   std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it

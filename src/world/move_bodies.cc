@@ -228,9 +228,10 @@ void World::Impl::move_bodies(double h) {
     return;
   }
   mark_pushed(*this);
-  state.v = v_free;
+  state.v = v_answered;
   if (rows.size() > 0)
-    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(total.data(), rows.size()), ws,
+    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(unanswered.data(), rows.size()),
+                   ws,
                    state.v_view());  // (1)
   find_floating();
   const int count = static_cast<int>(trees.size());

@@ -73,10 +73,18 @@ struct ResponseBuffers {
     std::vector<std::uint64_t> path_of_body;  // as bits; kept at 0 between calls
     std::vector<std::uint64_t> path, moved;   // by lane, and by group of eight lanes
     std::uint64_t groups_of_dof[64];
+    /// How a dof moves its body and what its articulated inertia makes of that, seen at the root's origin.
+    struct Dof {
+      double S[6], U[6];
+      double weight;  // D^-1
+    };
+    std::vector<Dof> dofs;
     std::vector<std::int32_t> row_of_extra;  // of lanes that are not a row's own
     std::vector<double> impulse;             // by group, each of six numbers of all its lanes
     std::vector<double> columns, scaled;     // by dof, of all lanes
     std::vector<double> product;
+    std::vector<double> acting;  // by lane: impulses
+    std::vector<double> motion;  // by dof: six numbers
   };
   DofLanes lanes;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
@@ -96,9 +104,10 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
 /// @pre aba() or articulated_factor() for these poses.
 void response_vectors(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
                       ResponseBuffers& buffers);
-/// Fills A as response() does with kPropagation, only reading `ws`.
+/// Fills A as response() does with kPropagation, only reading `ws`. @return Whether answer_impulses() may
+/// follow.
 /// @pre aba() or articulated_factor() for these poses.
-void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
               ResponseBuffers& buffers, MatOut A);
 
 /// How one body of a tree passes on wrenches (moment about its origin, force) and motions (angular velocity,
@@ -117,6 +126,10 @@ Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws
 /// these poses.
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
                     VecOut v);
+
+/// The same for the rows of the last response() with these buffers, of which it knows nearly all.
+void answer_impulses(const Model& model, const Workspace& ws, VecIn impulses, ResponseBuffers& buffers,
+                     VecOut v);
 
 /// J v: the velocity of each row.  @pre ws has velocities
 void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
