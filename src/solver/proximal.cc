@@ -15,6 +15,8 @@ constexpr double kOuterGain = 0.5;   // more of the residual left is a failure
 constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
 constexpr int kMostFailures = 3;
 constexpr double kAstray = 10.0;     // a residual that grows by this shows that many classes are wrong
+constexpr int kLate = 3;             // and so does one of which
+constexpr double kLateShare = 0.03;  // this much is left after so many linear solves
 constexpr int kMostSearch = 12;      // linear solves; 8 have been seen
 constexpr double kDecrease = 0.03;   // of α
 constexpr double kRounding = 1e-15;  // of velocities; over α it is the least residual
@@ -154,7 +156,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
     std::swap(f.from, f.lambda);
     residual = solve_classes(p, alpha, space, m);
     if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
-    if (residual > kAstray * before) {
+    if (residual > (k < kLate ? kAstray : kLateShare) * before) {
       if (const int more = search_proximal(p, alpha, space, m, residual); more > 0) {
         astray = true;
         return k + more;
