@@ -431,6 +431,8 @@ void range_newton(const Problem& p, int max_solves, double acceptable, Workspace
   if (!find_range(p, m)) return;
   f.residual.resize(f.stride);
   f.y.resize(f.stride);
+  f.from.resize(f.stride);
+  f.step.resize(f.stride);
   f.column.resize(p.rows());
   f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
   f.scaled.resize(static_cast<std::size_t>(p.rows()) * f.stride);

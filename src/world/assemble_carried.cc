@@ -22,6 +22,7 @@ namespace {
 constexpr int kFewRows = 40;      // below, a dense W is cheaper
 constexpr int kMostCarriers = 8;  // bodies
 constexpr int kRowsPerCarrier = 18;
+constexpr double kDead = 1e-15;       // of the largest mobility: rounding where a body cannot move
 constexpr double kRankFloor = 1e-13;  // of a diagonal of ones: rounding
 
 int carrier_of(const Carried& c, int body) {
@@ -66,11 +67,14 @@ void factor_mobility(Carried& c) {
   const int n = static_cast<int>(c.wrenches.size()), stride = (n + 3) / 4 * 4;
   c.root.assign(static_cast<std::size_t>(n) * stride, 0.0);
   c.scale.resize(n);
-  c.left.assign(n, 1.0);
+  c.left.resize(n);
   const auto root = [&](int i) { return c.root.data() + static_cast<std::size_t>(i) * stride; };
+  const auto diagonal = [&](int i) { return c.mobility[static_cast<std::size_t>(i) * (n + 1)]; };
+  double largest = 0;
+  for (int i = 0; i < n; ++i) largest = std::max(largest, diagonal(i));
   for (int i = 0; i < n; ++i) {
-    const double d = c.mobility[static_cast<std::size_t>(i) * (n + 1)];
-    c.scale[i] = d > 0 ? 1 / std::sqrt(d) : 0;
+    c.left[i] = diagonal(i) > kDead * largest ? 1 : 0;
+    c.scale[i] = c.left[i] > 0 ? 1 / std::sqrt(diagonal(i)) : 0;
   }
   int rank = 0;
   for (; rank < n; ++rank) {
@@ -111,6 +115,7 @@ bool assemble_carried(const World::Impl& w, const Island& island, Slot& slot) {
   Carried& c = slot.carried;
   find_mobility(w, slot);
   factor_mobility(c);
+  if (c.motions == 0) return false;
   solver::Problem& p = slot.problem;
   state_laws(w, island, slot);
   p.add_unit_mass(c.motions);
