@@ -232,6 +232,7 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
 
 void assemble(const World::Impl& w, const Island& island, Slot& slot) {
   gather_rows(w, island, slot);
+  if (assemble_carried(w, island, slot)) return;
   if (island.rows <= kDenseRows)
     assemble_dense(w, island, slot);
   else
@@ -282,6 +283,7 @@ void extract(Slot& slot) {
   part.clear(p.storage);
   part.subsystems = p.subsystems;
   part.links = p.links;
+  part.unit_mass = p.unit_mass;
   for (const Slot::Pick& pick : slot.picks) {
     extract_laws(p, pick, part);
     if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);

@@ -115,6 +115,17 @@ struct Island {
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
+/// Scratch of assemble_carried.cc: bodies that rows act on.
+struct Carried {
+  std::vector<std::int32_t> bodies;
+  std::vector<ImpulseRow> wrenches;  // six of each body
+  std::vector<double> mobility;      // what these do to each other
+  std::vector<double> root;          // mobility = root rootᵀ; rows `stride` apart
+  int stride = 0;
+  int motions = 0;  // columns of `root`, rounded up to four
+  std::vector<double> scale, left;
+};
+
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
@@ -129,6 +140,7 @@ struct Slot {
   bool may_walk = false;                     // along long trees, see assemble.cc
   std::vector<ImpulseRow> written_out;       // without their sides on walked trees
   std::vector<LinkResponse> link_responses;
+  Carried carried;
   solver::Problem problem, part;
   solver::Workspace solver;
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;
