@@ -49,14 +49,13 @@ int add_contact_rows(const ContactGeometry& c, const Surface& surface, double fr
   return row;
 }
 
-ContactImpulse contact_impulse(const Mat3& frame, int row_count, const double* lambda) {
-  const auto along = [&](int first) -> Vec3 {
-    if (first >= row_count) return Vec3::Zero();
-    Vec3 sum = lambda[first] * frame.col(2);
-    for (int k = 1; k < std::min(3, row_count - first); ++k) sum += lambda[first + k] * frame.col(k - 1);
-    return sum;
-  };
-  return {along(0), along(3)};
+ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda) {
+  ContactImpulse sum;
+  for (int k = 0; k < block.size; ++k) {
+    sum.force += lambda[block.row + k] * rows.impulses[block.row + k].force;
+    sum.moment += lambda[block.row + k] * rows.impulses[block.row + k].moment;
+  }
+  return sum;
 }
 
 }  // namespace karakuri

@@ -202,7 +202,6 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
 
 void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
   Problem& p = slot.problem;
-  slot.can_answer = false;
   p.clear(OperatorKind::kMatrixFree);
   slot.may_walk = may_walk(w, island);
   slot.written_out.assign(slot.impulses.begin(), slot.impulses.end());
@@ -231,6 +230,7 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
 }  // namespace
 
 void assemble(const World::Impl& w, const Island& island, Slot& slot) {
+  slot.can_answer = false;
   gather_rows(w, island, slot);
   if (assemble_carried(w, island, slot)) return;
   if (island.rows <= kDenseRows)

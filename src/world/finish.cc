@@ -23,18 +23,17 @@ ContactState classify(const Rows& rows, const RowBlock& block, double slip, doub
 
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
   Contact& c = w.contacts[block.index];
-  const Mat3 frame = contact_frame(c.normal);  // quicker found again than read from the rows
-  const ContactImpulse step = contact_impulse(frame, block.size, w.rows.lambda.data() + block.row);
+  const ContactImpulse step = read_contact_impulse(w.rows, block, w.rows.lambda.data());
   const bool bounces = !std::equal(w.total.begin() + block.row, w.total.begin() + block.row + block.size,
                                    w.rows.lambda.begin() + block.row);
-  const ContactImpulse all = bounces ? contact_impulse(frame, block.size, w.total.data() + block.row) : step;
+  const ContactImpulse all = bounces ? read_contact_impulse(w.rows, block, w.total.data()) : step;
   c.impulse = step.force;
   c.turning_impulse = step.moment;
   c.force = all.force / h;
   c.moment = all.moment / h;
   c.slip.setZero();
   for (int k = 1; k < std::min(3, block.size); ++k)
-    c.slip += w.row_velocity[block.row + k] * frame.col(k - 1);
+    c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
   const double slip = c.slip.norm();
   c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch

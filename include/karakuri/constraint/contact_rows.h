@@ -28,6 +28,6 @@ int add_contact_rows(const ContactGeometry& contact, const Surface& surface, dou
 struct ContactImpulse {
   Vec3 force = Vec3::Zero(), moment = Vec3::Zero();
 };
-ContactImpulse contact_impulse(const Mat3& frame, int row_count, const double* lambda);
+ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda);
 
 }  // namespace karakuri
