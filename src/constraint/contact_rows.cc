@@ -1,5 +1,6 @@
 #include "karakuri/constraint/contact_rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "karakuri/spatial/rotation.h"
@@ -25,25 +26,19 @@ Mat3 contact_frame(const Vec3& normal) { return frame_with_z(normal); }
 int add_contact_rows(const ContactGeometry& c, const Surface& surface, double friction, double u,
                      const StabilizationSettings& stabilization, double h, int index, Rows& rows) {
   const int count = row_count(surface, friction);
-  const int row = rows.add(count == 1 ? solver::RowKind::kComplementarity : solver::RowKind::kCone,
-                           RowSource::kContact, index, count);
-  const Vec3 t = c.frame.col(0), s = c.frame.col(1), n = c.frame.col(2);
-  for (int k = 0; k < count; ++k)
-    rows.impulses[row + k] = {.body = c.body_b, .other = c.body_a, .point = c.point};
-  rows.impulses[row].force = n;
-  if (count >= 3) {
-    rows.impulses[row + 1].force = t;
-    rows.impulses[row + 2].force = s;
-    rows.friction[row + 1] = rows.friction[row + 2] = friction;
-  }
-  if (count >= 4) {
-    rows.impulses[row + 3].moment = n;
-    rows.friction[row + 3] = std::max(surface.torsional_friction, kNoMoment);
-  }
-  if (count == 6) {
-    rows.impulses[row + 4].moment = t;
-    rows.impulses[row + 5].moment = s;
-    rows.friction[row + 4] = rows.friction[row + 5] = surface.rolling_friction;
+  const int row = rows.append(count == 1 ? solver::RowKind::kComplementarity : solver::RowKind::kCone,
+                              RowSource::kContact, index, count);
+  const Vec3 axes[] = {c.frame.col(2), c.frame.col(0), c.frame.col(1)};
+  const double coefficients[] = {0,
+                                 friction,
+                                 friction,
+                                 std::max(surface.torsional_friction, kNoMoment),
+                                 surface.rolling_friction,
+                                 surface.rolling_friction};
+  for (int k = 0; k < count; ++k) {
+    const Vec3 none = Vec3::Zero(), &axis = axes[k % 3];
+    rows.write(row + k, {c.body_b, c.body_a, c.point, k < 3 ? axis : none, k < 3 ? none : axis});
+    rows.friction[row + k] = coefficients[k];
   }
   const bool soft_surface = std::isfinite(surface.stiffness);
   const Softness soft = soft_surface ? soft_gap(surface.stiffness, surface.damping, c.gap, h)
@@ -54,20 +49,14 @@ int add_contact_rows(const ContactGeometry& c, const Surface& surface, double fr
   return row;
 }
 
-ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda) {
-  ContactImpulse sum;
-  for (int k = 0; k < block.size; ++k) {
-    sum.force += lambda[block.row + k] * rows.impulses[block.row + k].force;
-    sum.moment += lambda[block.row + k] * rows.impulses[block.row + k].moment;
-  }
-  return sum;
-}
-
-void write_contact_impulse(const ContactImpulse& impulse, const RowBlock& block, Rows& rows) {
-  for (int k = 0; k < block.size; ++k) {
-    const ImpulseRow& row = rows.impulses[block.row + k];
-    rows.lambda[block.row + k] = row.force.dot(impulse.force) + row.moment.dot(impulse.moment);
-  }
+ContactImpulse contact_impulse(const Mat3& frame, int row_count, const double* lambda) {
+  const auto along = [&](int first) -> Vec3 {
+    if (first >= row_count) return Vec3::Zero();
+    Vec3 sum = lambda[first] * frame.col(2);
+    for (int k = 1; k < std::min(3, row_count - first); ++k) sum += lambda[first + k] * frame.col(k - 1);
+    return sum;
+  };
+  return {along(0), along(3)};
 }
 
 }  // namespace karakuri

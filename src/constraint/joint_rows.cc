@@ -31,12 +31,9 @@ void set_gap(double gap, double u, double stiffness, double damping,
   rows.compliance[row] = soft.compliance;
 }
 
-/// Limits are looked at from this distance on, or from what the step can close [rad or m].
-constexpr double kNear = 2e-3;
-
 void add_limit_row(const Model& model, const Workspace& ws, int dof, double sign, double gap, double u,
                    const StabilizationSettings& stabilization, double h, Rows& rows) {
-  if (gap > kNear && gap + 2 * h * u > 0) return;
+  if (is_far_from_limit(gap, u, h)) return;
   const int row =
       add_joint_row(solver::RowKind::kComplementarity, RowSource::kLimit, model, ws, dof, sign, rows);
   const DofProperties& p = model.dof_properties[dof];
@@ -54,7 +51,7 @@ void add_turn_limit_row(const Model& model, const State& state, const Workspace&
   const double angle = turn.norm();
   const Vec3 direction = angle > 1e-9 ? Vec3(turn / angle) : Vec3::UnitX();
   const double gap = most - angle, u = -direction.dot(v_free.segment<3>(first));
-  if (gap > kNear && gap + 2 * h * u > 0) return;
+  if (is_far_from_limit(gap, u, h)) return;
   const int row =
       add_joint_row(solver::RowKind::kComplementarity, RowSource::kLimit, model, ws, first, -1, rows);
   rows.impulses[row].moment.setZero();
@@ -133,7 +130,7 @@ void add_distance_limits(const Loop& loop, const LoopRows& along, const Workspac
   row_velocities({along.row.data(), 1}, ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
   const double length = loop.distance + along.error[0];
   const auto limit = [&](RowSource source, double sign, double gap) {
-    if (!(gap <= kNear || gap + 2 * h * sign * u <= 0)) return;
+    if (is_far_from_limit(gap, sign * u, h)) return;
     const int row = rows.add(solver::RowKind::kComplementarity, source, index, 1);
     rows.impulses[row] = along.row[0];
     rows.impulses[row].force *= sign;
@@ -186,7 +183,7 @@ void add_tendon_rows(const Model& model, const State& state, const Workspace& ws
   const auto q = state.q_view();
   const double x = relation_position(r, q), u = relation_rate(r, q, v_free);
   const auto limit = [&](RowSource source, double sign, double gap) {
-    if (!(gap <= kNear || gap + 2 * h * sign * u <= 0)) return;
+    if (is_far_from_limit(gap, sign * u, h)) return;
     const int row = rows.add(solver::RowKind::kComplementarity, source, index, 1);
     rows.impulses[row] = relation_row(model, r, q, ws, sign, rows.parts);
     set_gap(gap, sign * u, r.limit_stiffness, r.limit_damping, stabilization, h, row, rows);

@@ -30,15 +30,17 @@ void Rows::reserve(const Model& model) {
   parts.reserve(room);
 }
 
-int Rows::add(solver::RowKind kind, RowSource source, int index, int size) {
+int Rows::append(solver::RowKind kind, RowSource source, int index, int size) {
   const int row = count;
   blocks.push_back({kind, source, index, row, size});
   count += size;
   if (static_cast<int>(impulses.size()) < count) resize(*this, count);
-  for (int i = row; i < count; ++i) {
-    impulses[i] = {};
-    error[i] = bias[i] = compliance[i] = lower[i] = upper[i] = friction[i] = lambda[i] = 0;
-  }
+  return row;
+}
+
+int Rows::add(solver::RowKind kind, RowSource source, int index, int size) {
+  const int row = append(kind, source, index, size);
+  for (int i = row; i < count; ++i) write(i, {});
   return row;
 }
 

@@ -12,17 +12,9 @@ namespace {
 
 using namespace kernel;
 
-V3 simd3(const Vec3& v) { return v3(v.x(), v.y(), v.z()); }
-
-/// The end of the run of rows that starts at `first` and shares its point.
-std::size_t end_of_run(std::span<const ImpulseRow> rows, std::size_t first) {
-  const ImpulseRow& row = rows[first];
-  std::size_t end = first + 1;
-  if (row.more) return end;
-  while (end < rows.size() && rows[end].body == row.body && rows[end].other == row.other && !rows[end].more &&
-         rows[end].point == row.point)
-    ++end;
-  return end;
+/// Whether b acts where a does, on the same bodies.
+bool acts_beside(const ImpulseRow& a, const ImpulseRow& b) {
+  return a.body == b.body && a.other == b.other && !a.more && !b.more && a.point == b.point;
 }
 
 /// Adds a wrench at a point to what acts on `body`; on the world it is lost.
@@ -41,7 +33,7 @@ void push(const Model& model, int body, V3 point, V3 moment, V3 force, Workspace
 
 /// Velocity of the row, where `u` is that of its point.
 double along(const ImpulseRow& row, const RelativeVelocity& u) {
-  return dot(simd3(row.force), u.v) + dot(simd3(row.moment), u.w);
+  return dot(v3(row.force), u.v) + dot(v3(row.moment), u.w);
 }
 
 }  // namespace
@@ -50,20 +42,18 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
                     VecOut v) {
   assert(impulses.size() == static_cast<Eigen::Index>(rows.size()) && v.size() == model.nv);
   ws.pushed.clear();
+  const auto impulse = [&](std::size_t i) { return impulses[static_cast<Eigen::Index>(i)]; };
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
-    end = end_of_run(rows, first);
+    end = first + 1;
+    if (impulse(first) == 0) continue;  // without a look at the row
+    while (end < rows.size() && impulse(end) != 0 && acts_beside(rows[first], rows[end])) ++end;
     for (const ImpulseRow* row = &rows[first]; row; row = row->more) {
-      V3 moment = zero3(), force = zero3();
-      bool any = false;
-      for (std::size_t i = first; i < end; ++i) {
-        const double impulse = impulses[static_cast<Eigen::Index>(i)];
-        const ImpulseRow& part = i == first ? *row : rows[i];
-        force = plus_scaled(force, simd3(part.force), impulse);
-        moment = plus_scaled(moment, simd3(part.moment), impulse);
-        any = any || impulse != 0;
+      V3 moment = v3(row->moment) * impulse(first), force = v3(row->force) * impulse(first);
+      for (std::size_t i = first + 1; i < end; ++i) {
+        force = plus_scaled(force, v3(rows[i].force), impulse(i));
+        moment = plus_scaled(moment, v3(rows[i].moment), impulse(i));
       }
-      if (!any) continue;
-      const V3 point = simd3(row->point);
+      const V3 point = v3(row->point);
       push(model, row->body, point, moment, force, ws);
       push(model, row->other, point, -moment, -force, ws);
     }
@@ -86,9 +76,10 @@ void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws,
                     std::span<const Workspace::Velocity> velocity, VecOut Jv) {
   assert(Jv.size() == static_cast<Eigen::Index>(rows.size()));
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
-    end = end_of_run(rows, first);
+    end = first + 1;
+    while (end < rows.size() && acts_beside(rows[first], rows[end])) ++end;
     const auto at = [&](const ImpulseRow& row) {
-      return relative_velocity(row.body, row.other, simd3(row.point), ws, velocity);
+      return relative_velocity(row.body, row.other, v3(row.point), ws, velocity);
     };
     const RelativeVelocity u = at(rows[first]);
     for (std::size_t i = first; i < end; ++i) Jv[static_cast<Eigen::Index>(i)] = along(rows[i], u);

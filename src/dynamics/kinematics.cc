@@ -65,6 +65,11 @@ void body_velocities(const Model& model, const Workspace& ws, VecIn v, std::span
   for (int i = 1; i < model.body_count(); ++i) velocity_of(model, ws, v.data(), i, out.data());
 }
 
+void body_velocities(const Model& model, const Workspace& ws, VecIn v, const Tree& tree,
+                     std::span<Workspace::Velocity> out) {
+  for (int i = tree.first; i < tree.last; ++i) velocity_of(model, ws, v.data(), i, out.data());
+}
+
 void update_accelerations(const Model& model, VecIn a, Workspace& ws) {
   assert(a.size() == model.nv);
   accelerate<true>(model, a.data(), ws);

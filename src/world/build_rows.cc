@@ -79,10 +79,13 @@ void add_tendons(World::Impl& w, double h) {
 
 void add_limits(World::Impl& w, double h) {
   const Eigen::Map<const Eigen::VectorXd> v_free(w.v_free.data(), w.model.nv);
-  for (const std::int32_t body : w.limited_bodies) {
-    if (!w.responds(body)) continue;
+  for (const World::Impl::Limits& l : w.limits) {
+    if (l.q >= 0 && is_far_from_limit(w.state.q[l.q] - l.lower, w.v_free[l.dof], h) &&
+        is_far_from_limit(l.upper - w.state.q[l.q], -w.v_free[l.dof], h))
+      continue;
+    if (!w.responds(l.body)) continue;
     const std::size_t first = w.rows.blocks.size();
-    add_limit_rows(w.model, w.state, w.ws, body, v_free, w.settings.stabilization, h, w.rows);
+    add_limit_rows(w.model, w.state, w.ws, l.body, v_free, w.settings.stabilization, h, w.rows);
     for (std::size_t b = first; b < w.rows.blocks.size(); ++b) {
       const RowBlock& block = w.rows.blocks[b];
       const double sign = world_detail::limit_sign(w.model, w.ws, w.rows, block);
@@ -134,41 +137,51 @@ double friction_of(const Contact& c, const Surface& surface, const Vec3& u) {
   return slides ? surface.kinetic_friction : surface.static_friction;
 }
 
-/// J v of the rows of a contact, which share its point.
-void write_velocities(const Rows& rows, const RowBlock& block, const kernel::RelativeVelocity& u,
-                      std::vector<double>& out) {
-  if (out.size() < rows.impulses.size()) out.resize(rows.impulses.size());
-  const Vec3 linear(u.v[0], u.v[1], u.v[2]), turning(u.w[0], u.w[1], u.w[2]);
-  for (int i = block.row; i < block.row + block.size; ++i)
-    out[i] = rows.impulses[i].force.dot(linear) + rows.impulses[i].moment.dot(turning);
+using simd::M3;
+using simd::V3;
+Vec3 vec(V3 v) { return {v[0], v[1], v[2]}; }
+
+/// Takes vectors to numbers along the axes of a contact's rows: normal, tangents.
+M3 to_rows(const Mat3& frame) {
+  return {{simd::v3(frame(0, 2), frame(0, 0), frame(0, 1)), simd::v3(frame(1, 2), frame(1, 0), frame(1, 1)),
+           simd::v3(frame(2, 2), frame(2, 0), frame(2, 1))}};
+}
+
+/// Writes the numbers of a contact's rows: `along` its axes, and where it has more than three `about` them.
+void write_rows(const RowBlock& block, V3 along, V3 about, std::vector<double>& out) {
+  double* at = out.data() + block.row;
+  if (block.size == 3) return simd::store3(at, along);
+  for (int k = 0; k < block.size; ++k) at[k] = k < 3 ? along[k] : about[k - 3];
+}
+
+/// What the solver's tolerance has let slip is taken back: nothing creeps, however long it is held. Not below
+/// what contacts of one patch may ask for in directions that no rigid body has.
+void hold_anchor(const StabilizationSettings& s, const RowBlock& block, V3 stretch, double h, Rows& rows) {
+  constexpr double kUnfelt = 1e-7;  // [m]
+  for (int k = 1; k < 3; ++k)
+    rows.bias[block.row + k] = s.erp / h * (stretch[k] - std::clamp(stretch[k], -kUnfelt, kUnfelt));
 }
 
 void add_contact(World::Impl& w, int i, double h) {
   const Contact& c = w.contacts[i];
   const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
   const Surface& surface = w.surface_of(c.collider_a, c.collider_b);
-  const simd::V3 point = simd::v3(c.point.x(), c.point.y(), c.point.z());
-  const auto now = kernel::relative_velocity(b, a, point, w.ws, w.ws.velocity);
-  const auto free = kernel::relative_velocity(b, a, point, w.ws, w.free_velocity);
-  const Vec3 u(now.v[0], now.v[1], now.v[2]);
+  const auto now = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, w.ws.velocity);
+  const auto free = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, w.free_velocity);
   const ContactGeometry geometry{a, b, c.point, contact_frame(c.normal), c.separation};
-  add_contact_rows(geometry, surface, friction_of(c, surface, u), u.dot(c.normal), w.settings.stabilization,
-                   h, i, w.rows);
+  const M3 axes = to_rows(geometry.frame);
+  const V3 u = axes * now.v;
+  const StabilizationSettings& stabilization = w.settings.stabilization;
+  add_contact_rows(geometry, surface, friction_of(c, surface, vec(now.v)), u[0], stabilization, h, i, w.rows);
   const RowBlock& block = w.rows.blocks.back();
-  write_velocities(w.rows, block, now, w.row_velocity);
-  write_velocities(w.rows, block, free, w.row_free);
-  if (block.size >= 3 && c.state == ContactState::kStick &&
-      w.settings.stabilization.kind == Stabilization::kPosition) {
-    // what the solver's tolerance has let slip is taken back: nothing creeps, however long it is held. Not
-    // below what contacts of one patch may ask for in directions that no rigid body has.
-    constexpr double kUnfelt = 1e-7;  // [m]
-    const double share = w.settings.stabilization.erp / h;
-    for (int k = 1; k < 3; ++k) {
-      const double slipped = c.stretch.dot(w.rows.impulses[block.row + k].force);
-      w.rows.bias[block.row + k] = share * (slipped - std::clamp(slipped, -kUnfelt, kUnfelt));
-    }
-  }
-  if (w.settings.warm_start) write_contact_impulse({c.impulse, c.turning_impulse}, block, w.rows);
+  for (std::vector<double>* out : {&w.row_velocity, &w.row_free})
+    if (out->size() < w.rows.impulses.size()) out->resize(w.rows.impulses.size());
+  write_rows(block, u, axes * now.w, w.row_velocity);
+  write_rows(block, axes * free.v, axes * free.w, w.row_free);
+  if (block.size >= 3 && c.state == ContactState::kStick && stabilization.kind == Stabilization::kPosition)
+    hold_anchor(stabilization, block, axes * simd::v3(c.stretch), h, w.rows);
+  if (w.settings.warm_start)
+    write_rows(block, axes * simd::v3(c.impulse), axes * simd::v3(c.turning_impulse), w.rows.lambda);
   w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
 }
 

@@ -23,17 +23,18 @@ ContactState classify(const Rows& rows, const RowBlock& block, double slip, doub
 
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
   Contact& c = w.contacts[block.index];
-  const ContactImpulse step = read_contact_impulse(w.rows, block, w.rows.lambda.data());
+  const Mat3 frame = contact_frame(c.normal);  // quicker found again than read from the rows
+  const ContactImpulse step = contact_impulse(frame, block.size, w.rows.lambda.data() + block.row);
   const bool bounces = !std::equal(w.total.begin() + block.row, w.total.begin() + block.row + block.size,
                                    w.rows.lambda.begin() + block.row);
-  const ContactImpulse all = bounces ? read_contact_impulse(w.rows, block, w.total.data()) : step;
+  const ContactImpulse all = bounces ? contact_impulse(frame, block.size, w.total.data() + block.row) : step;
   c.impulse = step.force;
   c.turning_impulse = step.moment;
   c.force = all.force / h;
   c.moment = all.moment / h;
   c.slip.setZero();
   for (int k = 1; k < std::min(3, block.size); ++k)
-    c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+    c.slip += w.row_velocity[block.row + k] * frame.col(k - 1);
   const double slip = c.slip.norm();
   c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
@@ -46,17 +47,15 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
     c.stretch.setZero();
 }
 
-/// What joints did; of trees that sleep it stays as it was. Of other dofs it is always zero.
+/// What joints did; of trees that sleep it stays as it was.
 void clear_joint_impulses(World::Impl& w) {
   w.limit_before = w.limit_impulse;
-  const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake; };
-  for (const std::int32_t dof : w.driven_dofs)
-    if (is_awake(dof)) w.drive_impulse[dof] = 0;
-  for (const std::int32_t dof : w.rubbing_dofs)
-    if (is_awake(dof)) w.friction_impulse[dof] = 0;
-  for (const std::int32_t b : w.limited_bodies) {
-    const Body& body = w.model.bodies[b];
-    if (w.trees[w.tree_of[b]].awake) std::fill_n(w.limit_impulse.begin() + body.first_v, body.dofs, 0.0);
+  for (const std::int32_t t : w.jointed_trees) {
+    if (!w.trees[t].awake) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_impulse})
+      std::fill(v->begin() + root.first_v, v->begin() + last.first_v + last.dofs, 0.0);
   }
 }
 
@@ -97,19 +96,16 @@ void read_impulses(World::Impl& w, double h) {
 /// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
 void read_drives(World::Impl& w, double h) {
   const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    if (!w.trees[t].awake) continue;
-    const Tree& tree = w.model.trees[t];
-    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    std::copy(w.effort.begin() + root.first_v, w.effort.begin() + last.first_v + last.dofs,
-              w.drive_effort.begin() + root.first_v);
-  }
+  const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake != 0; };
+  const bool all = std::all_of(w.trees.begin(), w.trees.end(), [](const auto& tree) { return tree.awake; });
+  for (int i = 0; i < w.model.nv; ++i)
+    if (all || is_awake(i)) w.drive_effort[i] = w.effort[i];
   for (const std::int32_t i : w.driven_dofs) {
     const Drive& drive = w.drives[i];
-    if (!w.trees[w.tree_of[w.model.dofs[i].body]].awake) continue;
+    if (!(all || is_awake(i))) continue;
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;
-    } else if (drive.is_set()) {
+    } else {
       const double v = ahead > 0 ? w.state.v[i] : w.v_before[i];
       const double q =
           dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);

@@ -35,39 +35,56 @@ bool drive_needs_row(const Model& model, const Drive& drive, int dof, double q, 
   return std::abs(wanted) > 0.5 * limit || std::abs(before) > 0.5 * limit;
 }
 
-/// (2) of one dof, and its entry of (1).
-void drive_dof(World::Impl& w, int i, double h) {
+/// (2) of the joints themselves, and their entries of (1).
+void add_passive(World::Impl& w, double h) {
+  const bool implicit = w.settings.integrator == Integrator::kSemiImplicit;
+  const double ahead = implicit ? h : 0;
+  for (const World::Impl::Passive& p : w.passive_dofs) {
+    const double v = w.state.v[p.dof];
+    w.tau[p.dof] -= p.damping * v;
+    if (p.stiffness > 0)
+      w.tau[p.dof] -= p.stiffness * (dof_position(w.model, w.state.q_view(), p.dof) - p.rest + ahead * v);
+    if (implicit) w.ws.diagonal[p.dof] = w.model.armature[p.dof] + h * (p.damping + h * p.stiffness);
+  }
+}
+
+/// (2) of a drive, and its entry of (1).
+void add_drive(World::Impl& w, int i, double h) {
   const bool implicit = w.settings.integrator == Integrator::kSemiImplicit;
   const double ahead = implicit ? h : 0, v = w.state.v[i];
-  const auto q = w.state.q_view();
-  const DofProperties& p = w.model.dof_properties[i];
-  double stiffness = p.stiffness, damping = p.damping;
-  w.tau[i] -= damping * v;
-  if (stiffness > 0) {
-    const Body& body = w.model.bodies[w.model.dofs[i].body];
-    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
-    w.tau[i] -= stiffness * (dof_position(w.model, q, i) - (turns ? 0 : p.rest) + ahead * v);
-  }
-  if (const Drive& drive = w.drives[i]; drive.is_set()) {
-    const double at = dof_position(w.model, q, i);
-    w.drive_is_row[i] = drive_needs_row(w.model, drive, i, at, v, w.drive_impulse[i] / h);
-    if (!w.drive_is_row[i]) {
-      w.tau[i] += drive.stiffness * (drive.q_target - at - ahead * v) + drive.damping * (drive.v_target - v);
-      stiffness += drive.stiffness;
-      damping += drive.damping;
-    }
-  }
-  w.ws.diagonal[i] = w.model.armature[i] + (implicit ? h * (damping + h * stiffness) : 0);
+  const Drive& drive = w.drives[i];
+  const double at = dof_position(w.model, w.state.q_view(), i);
+  w.drive_is_row[i] = drive_needs_row(w.model, drive, i, at, v, w.drive_impulse[i] / h);
+  if (w.drive_is_row[i]) return;
+  w.tau[i] += drive.stiffness * (drive.q_target - at - ahead * v) + drive.damping * (drive.v_target - v);
+  if (implicit) w.ws.diagonal[i] += h * (drive.damping + h * drive.stiffness);
 }
 
 }  // namespace
 
-void World::Impl::find_driven_dofs() {
+void World::Impl::tabulate_dofs() {
   driven_dofs.clear();
+  passive_dofs.clear();
+  limits.clear();
+  jointed_trees.clear();
   for (int i = 0; i < model.nv; ++i) {
     const DofProperties& p = model.dof_properties[i];
-    if (p.stiffness > 0 || p.damping > 0 || drives[i].is_set()) driven_dofs.push_back(i);
+    const Body& body = model.bodies[model.dofs[i].body];
+    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
+    if (p.stiffness > 0 || p.damping > 0)
+      passive_dofs.push_back({i, p.stiffness, p.damping, turns ? 0 : p.rest});
+    if (drives[i].is_set()) driven_dofs.push_back(i);
   }
+  for (const std::int32_t b : limited_bodies) {
+    const Body& body = model.bodies[b];
+    const DofProperties& p = model.dof_properties[body.first_v];
+    limits.push_back({b, body.first_v, body.dofs == 1 ? body.first_q : -1, p.lower, p.upper});
+    jointed_trees.push_back(tree_of[b]);
+  }
+  for (const std::vector<std::int32_t>* dofs : {&rubbing_dofs, &driven_dofs})
+    for (const std::int32_t dof : *dofs) jointed_trees.push_back(tree_of[model.dofs[dof].body]);
+  std::sort(jointed_trees.begin(), jointed_trees.end());
+  jointed_trees.erase(std::unique(jointed_trees.begin(), jointed_trees.end()), jointed_trees.end());
   std::fill(drive_is_row.begin(), drive_is_row.end(), std::uint8_t{0});
   ws.diagonal = model.armature;
 }
@@ -78,7 +95,9 @@ void World::Impl::free_motion(double h) {
   q_before = state.q;
   h_before = h;
   tau = effort;
-  for (const std::int32_t dof : driven_dofs) drive_dof(*this, dof, h);
+  for (const std::int32_t dof : driven_dofs) ws.diagonal[dof] = model.armature[dof];
+  add_passive(*this, h);
+  for (const std::int32_t dof : driven_dofs) add_drive(*this, dof, h);
   const bool loaded = !forces.empty();
   if (loaded || settings.integrator == Integrator::kRk4) std::fill(f_ext.begin(), f_ext.end(), Force{});
   if (loaded) {

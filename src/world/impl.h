@@ -111,7 +111,7 @@ struct Island {
   solver::Report report;
   bool refused = false;       // by the method that was asked for
   bool hardly_moves = false;  // verify.cc
-  bool solved = false;        // by the impulses of the last step
+  bool solved = false;        // before the solver is asked
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
@@ -196,11 +196,23 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> tree_of;         // by body; -1: the world
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
-  std::vector<std::int32_t> driven_dofs;     // with a spring, a damper or a drive
-  std::vector<JointId> joint_of_body;        // that carries it
-  std::vector<LinkId> root_links;            // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;              // of the scene as it was made
-  std::size_t scene_loops = 0;               // loops of the scene; those of `attached` follow
+  std::vector<std::int32_t> driven_dofs;     // with a drive
+  std::vector<std::int32_t> jointed_trees;   // with any of these, ascending
+  // What a step asks of many dofs, and few need, in little room.
+  struct Passive {
+    std::int32_t dof;
+    double stiffness, damping, rest;
+  };
+  std::vector<Passive> passive_dofs;  // with a spring or a damper of their own
+  struct Limits {
+    std::int32_t body, dof, q;
+    double lower, upper;  // of its one dof; of several, or of a quaternion, q is -1
+  };
+  std::vector<Limits> limits;          // of limited_bodies
+  std::vector<JointId> joint_of_body;  // that carries it
+  std::vector<LinkId> root_links;      // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;        // of the scene as it was made
+  std::size_t scene_loops = 0;         // loops of the scene; those of `attached` follow
   struct Undo {
     MechanismUndo mechanism;
     std::vector<TouchedRoot> touched;
@@ -223,7 +235,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<world_detail::Slot> slots;  // by thread
   Workspace ws;
   std::vector<double> tau, acceleration, v_free, shift, move;  // nv
-  std::vector<Force> f_ext;                                    // by body
+  std::vector<double> v_trial;  // nv: with the impulses of the last step, of trees whose islands are tried
+  std::vector<Force> f_ext;     // by body
   std::vector<Contact> contacts_before;
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
@@ -254,6 +267,12 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> penalty_impulses;
   std::vector<std::uint8_t> fast;       // by collider
   std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
+  struct Path {
+    Transform end;  // pose at the end of the step
+    Aabb box;       // about all of its way
+  };
+  std::vector<Path> paths;               // by collider, of those that are asked for
+  std::vector<std::uint8_t> path_known;  // by collider
   struct Floating {
     bool keeps = false;    // a tree of several bodies: its momentum is kept
     bool free = false;     // on a free joint, and nothing fixed touches it
@@ -322,7 +341,7 @@ struct World::Impl : world_detail::Persistent {
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
   void find_special_dofs(int body);                           // make.cc: limited, rubbing
-  void find_driven_dofs();                                    // free_motion.cc: after any change of drives
+  void tabulate_dofs();                                       // free_motion.cc: after any change of drives
   std::vector<int> colliders_on(int body) const;              // make.cc
   void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;

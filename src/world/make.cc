@@ -198,7 +198,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   state = State(model);
   for (std::vector<double>* v :
        {&v_before, &effort, &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
-        &acceleration, &v_free, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
+        &acceleration, &v_free, &v_trial, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);
@@ -242,6 +242,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   for (int i = 1; i < model.body_count(); ++i) find_special_dofs(i);
   reach.resize(colliders.size());
   fast.resize(colliders.size());
+  paths.resize(colliders.size());
+  path_known.resize(colliders.size());
   collider_pose.resize(colliders.size());
   collider_awake.resize(colliders.size());
   scene_hash = hash_scene(*this);
@@ -327,7 +329,7 @@ void World::Impl::use_threads(int count) {
 }
 
 void World::Impl::after_restore() {
-  find_driven_dofs();
+  tabulate_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const BodyShape& c = colliders[i];

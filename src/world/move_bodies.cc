@@ -33,22 +33,6 @@ int end_dof(const Model& model, const Tree& tree) {
   return last.first_v + last.dofs;
 }
 
-/// Which trees an impulse of the step itself acts on.
-void mark_pushed(World::Impl& w) {
-  std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
-  for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
-    const double* lambda = w.rows.lambda.data() + block.row;
-    if (std::all_of(lambda, lambda + block.size, [](double x) { return x == 0; })) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more)
-      for (const int body : {row->body, row->other})
-        if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
-  }
-  for (const ImpulseRow& row : w.penalty_rows) {
-    for (const int body : {row.body, row.other})
-      if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
-  }
-}
-
 /// Inertia of a free body about its centre of mass, in its joint's frame F.
 struct SpinInertia {
   const FreeBody& free;
@@ -207,6 +191,21 @@ void runge_kutta(World::Impl& w, double h) {
   }
   normalize_quaternions(w.model, w.state.q);
   if (w.is_shifted) integrate(w.model, w.state.q_view(), as_vector(w.shift), 1);
+}
+
+/// Which trees an impulse of the step itself acts on.
+void mark_pushed(World::Impl& w) {
+  std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
+  const auto mark = [&](const ImpulseRow& row) {
+    for (const int body : {row.body, row.other})
+      if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
+  };
+  for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
+    const double* lambda = w.rows.lambda.data() + block.row;
+    if (std::all_of(lambda, lambda + block.size, [](double x) { return x == 0; })) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) mark(*row);
+  }
+  for (const ImpulseRow& row : w.penalty_rows) mark(row);
 }
 
 }  // namespace

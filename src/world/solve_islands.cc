@@ -395,7 +395,7 @@ void World::Impl::solve_islands(double h) {
   for (int i = 0; i < rows.size(); ++i) total[i] = bounce[i] + rows.lambda[i];
   unanswered = total;
   for (const Island& island : islands) {
-    if (island.solved || !island.answered) continue;
+    if (!island.answered) continue;
     for (int b = 0; b < island.block_count; ++b) {
       const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
       std::fill_n(unanswered.begin() + block.row, block.size, 0.0);

@@ -12,6 +12,7 @@
 namespace karakuri {
 
 using world_detail::BodyShape;
+using Path = World::Impl::Path;
 
 namespace {
 
@@ -70,11 +71,36 @@ bool stays_above(const BodyShape& a, const Transform& start_a, const Transform& 
   return least > a.radius + ImpactOptions{}.target;
 }
 
+/// Where a body's shape goes in the step. While it turns by an angle t, its points leave the straight line
+/// between both ends by at most radius (1 - cos(t / 2)) <= radius (1 - cos t) / 2.
+Path find_path(World::Impl& w, int collider) {
+  const BodyShape& c = w.colliders[collider];
+  const Transform& start = w.collider_pose[collider];
+  const int t = w.tree_of[c.body];
+  if (t < 0) return {start, bounding_box(*c.shape, start)};
+  if (!w.is_viewed[t]) update_poses(w.model, w.state, w.model.trees[t], w.view);
+  w.is_viewed[t] = 1;
+  const Transform end = world_detail::pose_of(w.view, c);
+  Aabb box = bounding_box(*c.shape, start);
+  box.add(bounding_box(*c.shape, end));
+  const double cosine = 0.5 * (start.R.cwiseProduct(end.R).sum() - 1);
+  const double bulge = std::isinf(c.radius) ? 0 : 0.5 * c.radius * std::max(0.0, 1 - cosine);
+  return {end, box.grown(bulge + ImpactOptions{}.target)};
+}
+
+const Path& path_of(World::Impl& w, int collider) {
+  if (!w.path_known[collider]) w.paths[collider] = find_path(w, collider);
+  w.path_known[collider] = 1;
+  return w.paths[collider];
+}
+
 /// The share of the step that a pair may move.
-double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, const Transform& end_b,
-                  CollisionWorkspace& ws) {
+double free_share(World::Impl& w, ProxyPair pair, CollisionWorkspace& ws) {
+  const Path &path_a = path_of(w, pair.a), &path_b = path_of(w, pair.b);
+  if (!path_a.box.overlaps(path_b.box)) return 1;
   const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
   const Transform &start_a = w.collider_pose[pair.a], &start_b = w.collider_pose[pair.b];
+  const Transform &end_a = path_a.end, &end_b = path_b.end;
   if (stays_clear(a, start_a, end_a, b, start_b, end_b) ||
       stays_above(a, start_a, end_a, b, start_b, end_b) || stays_above(b, start_b, end_b, a, start_a, end_a))
     return 1;
@@ -94,16 +120,6 @@ double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, 
   return stops ? impact.t : 1;
 }
 
-/// Of a collider at the end of the step, in `view`, tree by tree as they are asked for.
-Transform end_pose(World::Impl& w, int collider) {
-  const BodyShape& c = w.colliders[collider];
-  if (const int t = w.tree_of[c.body]; t >= 0 && !w.is_viewed[t]) {
-    update_poses(w.model, w.state, w.model.trees[t], w.view);
-    w.is_viewed[t] = 1;
-  }
-  return world_detail::pose_of(w.view, c);
-}
-
 }  // namespace
 
 void World::Impl::stop_fast_bodies(double h) {
@@ -116,11 +132,11 @@ void World::Impl::stop_fast_bodies(double h) {
   }
   if (!any) return;
   std::fill(is_viewed.begin(), is_viewed.end(), std::uint8_t{0});
+  std::fill(path_known.begin(), path_known.end(), std::uint8_t{0});
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
     if (!fast[a] && !fast[b]) continue;
-    const double share =
-        free_share(*this, memory.pair, end_pose(*this, a), end_pose(*this, b), slots[0].collision);
+    const double share = free_share(*this, memory.pair, slots[0].collision);
     if (share == 1) continue;
     for (const int c : {a, b}) {
       if (const int tree = tree_of[colliders[c].body]; tree >= 0)

@@ -120,7 +120,7 @@ void fit_scratch(World::Impl& w) {
                     count = w.model.trees.size();
   for (Workspace* ws : {&w.ws, &w.view, &w.past}) ws->fit(w.model);
   for (State* state : {&w.stage, &w.state_free, &w.past_state}) state->q.resize(nq), state->v.resize(nv);
-  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.v_free, &w.shift, &w.move, &w.sum_v,
+  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.v_free, &w.v_trial, &w.shift, &w.move, &w.sum_v,
                                  &w.limit_before, &w.past_a, &w.past_tau})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
@@ -134,7 +134,7 @@ void fit_scratch(World::Impl& w) {
     slot.response.fit(w.model);
     slot.tree_subsystem.resize(count, -1);
   }
-  w.find_driven_dofs();
+  w.tabulate_dofs();
   w.view_fresh = w.past_fresh = false;
 }
 
@@ -335,7 +335,7 @@ void write(World::Impl& w, const Coordinates& c) {
        {&w.effort, &w.drive_effort, &w.limit_impulse, &w.friction_impulse, &w.drive_impulse})
     std::swap((*v)[entry.first_v], (*v)[entry.first_v + 1]);
   std::swap(w.drives[entry.first_v], w.drives[entry.first_v + 1]);
-  w.find_driven_dofs();
+  w.tabulate_dofs();
 }
 
 /// The new joint's own, from where its links are and how they move.

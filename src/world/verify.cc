@@ -114,6 +114,45 @@ double speed(const World::Impl& w, const Island& island) {
   return std::sqrt(sum);
 }
 
+template <class F>
+void for_each_tried(const World::Impl& w, F&& f) {
+  for (std::size_t b = 0; b < w.rows.blocks.size(); ++b)
+    if (const std::int32_t island = w.block_island[b]; island >= 0 && w.islands[island].solved)
+      f(w.rows.blocks[b]);
+}
+
+/// (1) of the candidates.
+void try_old_impulses(World::Impl& w) {
+  const Eigen::Map<Eigen::VectorXd> v(w.v_trial.data(), w.model.nv);
+  w.row_trial.assign(w.rows.impulses.size(), 0.0);  // here: the impulses
+  for_each_tried(w, [&](const RowBlock& block) {
+    std::copy_n(w.rows.lambda.begin() + block.row, block.size, w.row_trial.begin() + block.row);
+  });
+  w.v_trial = w.v_free;
+  apply_impulses(w.model, w.rows.impulses,
+                 Eigen::Map<const Eigen::VectorXd>(w.row_trial.data(), w.rows.size()), w.ws, v);
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
+        island >= 0 && w.islands[island].solved)
+      body_velocities(w.model, w.ws, v, w.model.trees[t], w.trial_velocity);
+  for_each_tried(w, [&](const RowBlock& block) {
+    row_velocities({w.rows.impulses.data() + block.row, static_cast<std::size_t>(block.size)}, w.ws,
+                   w.trial_velocity, Eigen::Map<Eigen::VectorXd>(w.row_trial.data() + block.row, block.size));
+  });
+}
+
+/// Velocities of the islands that the old impulses solve.
+void answer_by_trial(World::Impl& w) {
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
+    if (island < 0 || !w.islands[island].answered || !w.trees[t].responds()) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    std::copy(w.v_trial.begin() + root.first_v, w.v_trial.begin() + last.first_v + last.dofs,
+              w.v_answered.begin() + root.first_v);
+  }
+}
+
 constexpr double kGrowth = 4;  // of a motion in one step
 
 }  // namespace
@@ -129,13 +168,7 @@ void World::Impl::accept_what_holds(double h) {
     for (Island& island : islands) island.solved = false;
     return;
   }
-  row_trial.resize(rows.impulses.size());
-  state_free.v = v_free;
-  apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(rows.lambda.data(), rows.size()), ws,
-                 state_free.v_view());
-  body_velocities(model, ws, state_free.v_view(), trial_velocity);
-  row_velocities(rows.impulses, ws, trial_velocity,
-                 Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
+  try_old_impulses(*this);
   for (Island& island : islands) {
     if (island.solved) {
       const double unit = settings.tolerance * std::sqrt(static_cast<double>(island.rows));
@@ -146,12 +179,14 @@ void World::Impl::accept_what_holds(double h) {
       island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
       island.refused = false;
     }
+    island.answered = island.solved;
     if (!island.solved) continue;
     for (int b = 0; b < island.block_count; ++b) {
       const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
       std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
     }
   }
+  answer_by_trial(*this);
 }
 
 }  // namespace karakuri

@@ -275,7 +275,7 @@ bool World::set_drive(JointId id, const Drive& drive, int dof) {
   to = drive;
   if (to.is_set() != was_set) {
     w.drive_impulse[joint->first_v + dof] = 0;
-    w.find_driven_dofs();
+    w.tabulate_dofs();
   }
   if (!same) w.wake_tree(w.tree_of[joint->body]);
   return true;

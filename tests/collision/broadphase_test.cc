@@ -88,6 +88,19 @@ TEST(Broadphase, PlanesPairWithEverything) {
   for (const ProxyPair& p : b.pairs()) EXPECT_EQ(p.a, plane);
 }
 
+TEST(Broadphase, BoxOfALevelPlaneEndsOnIt) {
+  Transform X;
+  X.p = {1, 2, 3};
+  EXPECT_EQ(bounding_box(Shape::plane(), X).hi.z(), 3);
+  EXPECT_TRUE(std::isinf(bounding_box(Shape::plane(), X).lo.z()));
+  EXPECT_TRUE(std::isinf(bounding_box(Shape::plane(), X).hi.x()));
+  X.R = Vec3(1, -1, -1).asDiagonal();
+  EXPECT_EQ(bounding_box(Shape::plane(), X).lo.z(), 3);
+  X.R = Eigen::AngleAxisd(0.1, Vec3::UnitX()).toRotationMatrix();
+  for (const Vec3& corner : {Vec3(1e9, 0, -1e9), Vec3(0, -1e9, 1e9)})
+    EXPECT_TRUE(bounding_box(Shape::plane(), X).contains({corner, corner}));
+}
+
 struct Scene {
   std::vector<Shape> shapes;
   std::vector<Collider> colliders;

@@ -55,6 +55,35 @@ TEST(Kinematics, VelocityIsTheDerivativeOfPose) {
   }
 }
 
+TEST(Kinematics, TreesByThemselvesHaveTheSameBits) {
+  Random random(16);
+  const auto same = [](const Packed3& a, const Packed3& b) { return Vec3(a) == Vec3(b); };
+  for (const TestModel& m : all_tree_models()) {
+    SCOPED_TRACE(m.name);
+    Workspace whole(m.model), parts(m.model);
+    const State state = random_state(m.model, random);
+    update_poses(m.model, state, whole);
+    update_velocities(m.model, state, whole);
+    for (const Tree& tree : m.model.trees) {
+      update_poses(m.model, state, tree, parts);
+      update_velocities(m.model, state, tree, parts);
+    }
+    std::vector<Workspace::Velocity> all(m.model.bodies.size()), by_tree(m.model.bodies.size());
+    body_velocities(m.model, whole, state.v_view(), all);
+    for (const Tree& tree : m.model.trees) body_velocities(m.model, whole, state.v_view(), tree, by_tree);
+    for (int i = 0; i < m.model.body_count(); ++i) {
+      EXPECT_EQ(Mat3(whole.pose[i].R), Mat3(parts.pose[i].R)) << i;
+      EXPECT_TRUE(same(whole.pose[i].p, parts.pose[i].p)) << i;
+      EXPECT_TRUE(same(whole.velocity[i].w, parts.velocity[i].w)) << i;
+      EXPECT_TRUE(same(whole.velocity[i].v, parts.velocity[i].v)) << i;
+      EXPECT_TRUE(same(all[i].w, by_tree[i].w) && same(all[i].v, by_tree[i].v)) << i;
+      // without the bias the sum may be taken in another order
+      EXPECT_LT((Vec3(whole.velocity[i].v) - Vec3(all[i].v)).norm(), 1e-13 * (1 + Vec3(all[i].v).norm()))
+          << i;
+    }
+  }
+}
+
 TEST(Kinematics, AccelerationIsTheDerivativeOfVelocity) {
   Random random(12);
   for (const TestModel& m : all_tree_models()) {

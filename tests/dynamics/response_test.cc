@@ -109,6 +109,37 @@ TEST(Response, ImpulsesChangeVelocitiesByTheResponse) {
   }
 }
 
+/// As those of a contact; some of them carry nothing.
+TEST(Response, RowsOfOnePointActAsEachAlone) {
+  Random random(25);
+  for (const TestModel& m : all_tree_models()) {
+    SCOPED_TRACE(m.name);
+    Workspace ws(m.model);
+    State state = random_state(m.model, random);
+    update_poses(m.model, state, ws);
+    update_velocities(m.model, state, ws);
+    articulated_factor(m.model, ws);
+    std::vector<ImpulseRow> rows = random_rows(m.model, 12, random);
+    for (int k = 0; k < 12; ++k) {
+      const ImpulseRow& first = rows[k - k % 3];
+      rows[k].body = first.body, rows[k].other = first.other, rows[k].point = first.point;
+    }
+    Eigen::VectorXd impulses = random_vector(12, random), velocity(12);
+    impulses[0] = impulses[4] = impulses[6] = impulses[7] = impulses[8] = 0;
+    row_velocities(rows, ws, velocity);
+    Eigen::VectorXd together = state.v_view(), apart = state.v_view();
+    apply_impulses(m.model, rows, impulses, ws, together);
+    for (int k = 0; k < 12; ++k) {
+      Eigen::VectorXd one(1);
+      row_velocities({&rows[k], 1}, ws, one);
+      EXPECT_NEAR(velocity[k], one[0], 1e-13 * (1 + std::abs(one[0])));
+      apply_impulses(m.model, {&rows[k], 1}, impulses.segment<1>(k), ws, apart);
+    }
+    // cond(M) < 1e5 in these models
+    EXPECT_LT((together - apart).norm(), 1e-10 * (1 + apart.norm()));
+  }
+}
+
 TEST(Response, AnswersImpulsesAsTheyAreApplied) {
   Random random(24);
   int answered = 0;

@@ -21,8 +21,9 @@ Vec3 random_direction(Random& random) {
 
 /// From the smallest to just below pi, with both sides of the places where series take over.
 std::vector<double> angles() {
-  std::vector<double> all{0.0,      1e-300,   1e-100,   1e-20, 1e-12, 1e-8, 1e-6,      0.5e-4, 0.999e-4,
-                          1.001e-4, 1.999e-4, 2.001e-4, 1e-3,  0.1,   1.0,  0.5 * kPi, 2.0,    3.0};
+  std::vector<double> all{0.0,    1e-300,   1e-100,   1e-20,     1e-12,    1e-8, 1e-6,
+                          0.5e-4, 0.999e-4, 1.001e-4, 1.999e-4,  2.001e-4, 1e-3, 0.1,
+                          0.2499, 0.2501,   1.0,      0.5 * kPi, 2.0,      3.0};
   for (double below : {1e-1, 1e-3, 1e-5, 1e-8, 1e-12}) all.push_back(kPi - below);
   return all;
 }

@@ -35,7 +35,7 @@ class Broadphase {
   struct Options {
     double fat = 0.05;       // boxes are stored this much larger [m] ...
     double fat_share = 0.1;  // ... or by this share of their largest half width, whichever is less
-    double ahead = 4;        // ... and stretched by this many times the last displacement
+    double ahead = 8;        // ... and stretched by this many times the last displacement
   };
   Broadphase() : Broadphase(Options{}) {}
   explicit Broadphase(const Options& options) : options_(options) {}
@@ -55,7 +55,7 @@ class Broadphase {
   void set_fixed(ProxyId id, bool fixed);
 
   /// Recomputes the pairs after inserts, moves and removals. Two fixed proxies never pair.
-  /// @return Whether any box was stored anew since the last time; if not, the pairs are the same.
+  /// @return Whether the pairs have changed.
   bool update();
   /// Pairs whose fat boxes overlap and whose filters agree, in ascending order (a, then b).
   std::span<const ProxyPair> pairs() const { return pairs_; }
@@ -100,6 +100,7 @@ class Broadphase {
   void insert_leaf(std::int32_t leaf);
   void remove_leaf(std::int32_t leaf);
   void refit(std::int32_t node);
+  void fit_boxes(std::int32_t node);
   void change_leaf(std::int32_t leaf, const Box& box);
   void rotate(std::int32_t node);
   void mark(ProxyId id);

@@ -24,11 +24,10 @@ Mat3 contact_frame(const Vec3& normal);
 int add_contact_rows(const ContactGeometry& contact, const Surface& surface, double friction, double u,
                      const StabilizationSettings& stabilization, double h, int index, Rows& rows);
 
-/// An impulse in the rows of a contact, from and to world axes. `rows.size` entries from `row` on.
+/// An impulse in the rows of a contact, in world axes.
 struct ContactImpulse {
   Vec3 force = Vec3::Zero(), moment = Vec3::Zero();
 };
-ContactImpulse read_contact_impulse(const Rows& rows, const RowBlock& block, const double* lambda);
-void write_contact_impulse(const ContactImpulse& impulse, const RowBlock& block, Rows& rows);
+ContactImpulse contact_impulse(const Mat3& frame, int row_count, const double* lambda);
 
 }  // namespace karakuri

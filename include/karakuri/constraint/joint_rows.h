@@ -8,6 +8,10 @@
 
 namespace karakuri {
 
+/// Whether a limit `gap` away, from which the dof parts at u, needs no row in this step: limits are looked at
+/// from 2 mrad or mm on, or from what the step can close.
+inline bool is_far_from_limit(double gap, double u, double h) { return gap > 2e-3 && gap + 2 * h * u > 0; }
+
 /// Rows of the dofs of one body that are at a limit, or would be past it within the step.
 /// @param v_free  Velocities (nv) that the step would end with if nothing held it.
 void add_limit_rows(const Model& model, const State& state, const Workspace& ws, int body, VecIn v_free,

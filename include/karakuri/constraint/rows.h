@@ -72,6 +72,13 @@ struct Rows {
   void reserve(const Model& model);
   /// Appends a block of zeroed rows; returns its first row.
   int add(solver::RowKind kind, RowSource source, int index, int size);
+  /// The same, but the rows are still to be written.
+  int append(solver::RowKind kind, RowSource source, int index, int size);
+  /// Row i, of which all else is zero.
+  void write(int i, const ImpulseRow& impulse) {
+    impulses[i] = impulse;
+    error[i] = bias[i] = compliance[i] = lower[i] = upper[i] = friction[i] = lambda[i] = 0;
+  }
 
   int count = 0;  // of rows
 };

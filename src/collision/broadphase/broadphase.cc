@@ -119,9 +119,7 @@ void Broadphase::remove_leaf(std::int32_t leaf) {
   }
   nodes_[above] = {};
   free_nodes_.push_back(above);
-  for (std::int32_t n = top; n >= 0; n = parent_[n]) {
-    nodes_[n].box = join(nodes_[nodes_[n].left].box, nodes_[nodes_[n].right].box);
-  }
+  fit_boxes(top);
 }
 
 void Broadphase::refit(std::int32_t node) {
@@ -131,14 +129,19 @@ void Broadphase::refit(std::int32_t node) {
   }
 }
 
+/// Fits the boxes from `node` upwards to what is below them, as far as they change.
+void Broadphase::fit_boxes(std::int32_t node) {
+  for (; node >= 0; node = parent_[node]) {
+    const Box joined = join(nodes_[nodes_[node].left].box, nodes_[nodes_[node].right].box);
+    if (std::memcmp(&joined, &nodes_[node].box, sizeof joined) == 0) return;
+    nodes_[node].box = joined;
+  }
+}
+
 /// Gives a leaf another box where it is.
 void Broadphase::change_leaf(std::int32_t leaf, const Box& box) {
   nodes_[leaf].box = box;
-  for (std::int32_t n = parent_[leaf]; n >= 0; n = parent_[n]) {
-    const Box joined = join(nodes_[nodes_[n].left].box, nodes_[nodes_[n].right].box);
-    if (std::memcmp(&joined, &nodes_[n].box, sizeof joined) == 0) return;
-    nodes_[n].box = joined;
-  }
+  fit_boxes(parent_[leaf]);
 }
 
 // (2): the exchange of a child with a grandchild on the other side that shrinks a box most.
@@ -329,9 +332,10 @@ bool Broadphase::update() {
     merged_.push_back(pair);
   }
   merged_.insert(merged_.end(), f, fresh_.end());
-  pairs_.swap(merged_);
   for (ProxyId id : moved_) proxies_[id].moved = false;
   moved_.clear();
+  if (merged_ == pairs_) return false;
+  pairs_.swap(merged_);
   return true;
 }
 
