@@ -18,6 +18,7 @@
 #include "karakuri/world/world.h"
 #include "world/heap.h"
 #include "world/loop_stage.h"
+#include "world/towers.h"
 
 namespace karakuri {
 
@@ -106,10 +107,11 @@ struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
   std::int32_t rows = 0;
   std::int32_t trees = 0;  // that respond
+  double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
   solver::Report report;
   bool refused = false;  // by the method that was asked for
-  bool solved = false;   // by the impulses of the last step
+  bool solved = false;   // already: by the impulses of the last step, as loops alone, or as towers
 };
 
 /// Scratch of one thread.
@@ -120,6 +122,7 @@ struct Slot {
   std::vector<Manifold> manifolds;
   ResponseBuffers response;
   Heap heap;
+  Towers towers;
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
   bool may_walk = false;                // along long trees, see assemble.cc
@@ -221,6 +224,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
+  std::vector<std::int32_t> tower_islands;  // that solve_towers() takes, by their size
   std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
   std::vector<std::uint8_t> drive_is_row;             // by dof
   bool is_shifted = false;                            // any position is corrected in this step

@@ -367,6 +367,7 @@ void World::Impl::solve_islands(double h) {
   for (Slot& slot : slots) slot.corrected = false;
   accept_what_holds(h);
   solve_loops_alone();
+  world_detail::solve_towers(*this, h);
   parallel.for_each(static_cast<int>(islands.size()), [&](int i, int slot) {
     if (!islands[i].solved) solve_island({*this, islands[i], slots[slot], h}, islands[i]);
   });
