@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "world/assemble.h"
 #include "world/heap.h"
 #include "world/impl.h"
 
@@ -249,16 +250,28 @@ void push_apart(World::Impl& w, const Goals& goals, Towers& t, Slot& slot, doubl
   slot.corrected = true;
 }
 
-/// What is asked of a lane, with the residual `change` that the last step's impulses leave.
+/// What is asked of a lane, with the residual `change` that the last step's impulses leave. What tumbles is
+/// solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a share
+/// of what changes; and what rests so far that it will not begin to move soon.
 TowerGoal goal_of(const World::Impl& w, const Island& island, double change, double h) {
+  constexpr double kHard = 0.1;         // of what a step of gravity gives
+  constexpr double kExactShare = 0.03;  // of the motion, or of what changes
+  constexpr double kAtRest = 1e-4;      // of the tolerance
   const double unit = std::sqrt(static_cast<double>(island.rows)), fall = h * w.model.gravity.norm() * unit;
-  constexpr double kHard = 0.1;  // of what a step of gravity gives
-  const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-  TowerGoal goal;
-  goal.wanted = change > kHeapSteady * island.motion;
-  goal.target = std::min(kHeapShare * std::min(island.motion, change), most);
-  goal.enough = island.motion > kHeapCalm * unit ? solver::kInfinity : most;
+  const double least = std::min(island.motion, change), tolerance = w.settings.tolerance * unit;
+  TowerGoal goal{.wanted = true};
   goal.is_hard = change > kHard * fall;
+  goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
+  if (goal.is_quick) {
+    const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
+    goal.target = std::min(kHeapShare * least, most);
+    goal.enough = island.motion > kHeapCalm * unit ? solver::kInfinity : most;
+  } else if (island.motion > tolerance) {
+    goal.target = goal.enough = std::max(tolerance, kExactShare * least);
+  } else {
+    goal.target = kAtRest * tolerance;
+    goal.enough = kAcceptedAtRest * tolerance;
+  }
   return goal;
 }
 
@@ -298,9 +311,7 @@ void solve_towers(World::Impl& w, double h) {
     Island& island = w.islands[i];
     if (island.solved || island.trees > kMostBodies || !is_heap(w, island)) continue;
     island.motion = size_of_motion(w, island, h);
-    const double unit = std::sqrt(static_cast<double>(island.rows));
-    if (island.motion > kHeapStill * h * w.model.gravity.norm() * unit)
-      w.tower_islands.push_back(static_cast<std::int32_t>(i));
+    w.tower_islands.push_back(static_cast<std::int32_t>(i));
   }
   std::sort(w.tower_islands.begin(), w.tower_islands.end(), [&](int a, int b) {
     const Island &x = w.islands[a], &y = w.islands[b];

@@ -75,14 +75,14 @@ struct Towers {
 
 /// What is asked of a lane, and what came of it.
 struct TowerGoal {
-  double target = 0;    // residual that ends it at once
-  double enough = 0;    // that is needed in any case
-  bool is_hard = true;  // far from the last step's impulses
+  double target = 0;     // residual that ends it at once
+  double enough = 0;     // that is needed in any case
+  bool is_quick = true;  // ends with the first problem whose solution is enough
+  bool is_hard = true;   // far from the last step's impulses
   bool wanted = false;
   // ---- answers
   bool solved = false;
-  double residual = 0;
-  int solves = 0;
+  int solves = 0;  // linear ones
 };
 
 // ---- towers.cc

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "karakuri/solver/solve.h"
 #include "world/towers.h"
 
 namespace karakuri::world_detail {
@@ -22,7 +23,9 @@ namespace {
 using V = Tower;
 using Goals = std::array<TowerGoal, kTowerLanes>;
 
-constexpr double kFine = 2e-3, kCoarse = 1e-2;  // α
+constexpr double kFine = 2e-3, kCoarse = 1e-2, kFinest = 1e-4;  // α
+constexpr double kFiner = 0.2;                                  // from one centre to the next
+constexpr double kGain = 0.5;                                   // of the residual, that another centre must bring
 constexpr double kInner = 0.3;                  // of the residual may be left of (3)
 constexpr int kMostFine = 10, kMostCoarse = 20, kMostAgain = 6;
 constexpr int kMostShorter = 4;  // trials of shorter steps
@@ -233,8 +236,10 @@ enum class Stage { kFine, kCoarse, kAgain, kOver };
 struct Course {
   Stage stage = Stage::kOver;
   int solves = 0;        // in this stage
-  bool is_kept = false;  // a solution of the coarse problem
-  double kept_residual = 0;
+  int centres = 0;
+  double alpha = kFine;
+  double last = solver::kInfinity;  // residual when the centre was moved
+  bool is_kept = false;             // a solution that is enough
 };
 
 class Newton {
@@ -260,7 +265,7 @@ class Newton {
   void begin() {
     for (int l = 0; l < kTowerLanes; ++l) {
       if (!goals_[l].wanted) continue;
-      enter(l, goals_[l].is_hard ? Stage::kCoarse : Stage::kFine);
+      goals_[l].is_hard ? enter(l, Stage::kCoarse, kCoarse) : enter(l, Stage::kFine, kFine);
     }
     for (TowerPoint& x : t_.points) std::copy_n(x.impulse, 3, x.centre);
     for (int b = 1; b <= t_.bodies; ++b) t_.motion[b] = {};
@@ -269,10 +274,12 @@ class Newton {
     evaluate(t_, inverse_alpha_);
   }
 
-  void enter(int lane, Stage stage) {
-    course_[lane].stage = stage;
-    course_[lane].solves = 0;
-    inverse_alpha_[lane] = 1 / (stage == Stage::kCoarse ? kCoarse : kFine);
+  void enter(int lane, Stage stage, double alpha) {
+    Course& c = course_[lane];
+    c.stage = stage;
+    c.solves = 0;
+    c.alpha = alpha;
+    inverse_alpha_[lane] = 1 / alpha;
   }
 
   void go_to_start(int lane) {
@@ -295,56 +302,65 @@ class Newton {
     for (int b = 1; b <= t_.bodies; ++b) hold(t_.step[b].v), hold(t_.step[b].w);
   }
 
-  void keep(int lane, double residual) {
+  void keep(int lane) {
     course_[lane].is_kept = true;
-    course_[lane].kept_residual = residual;
     for (TowerPoint& x : t_.points)
       for (int k = 0; k < 3; ++k) x.kept[k][lane] = x.impulse[k][lane];
   }
 
   void restore(int lane) {
-    goals_[lane].residual = course_[lane].kept_residual;
     for (TowerPoint& x : t_.points)
       for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.kept[k][lane];
   }
 
-  void recentre(int lane) {
+  void recentre(int lane, double residual) {
+    Course& c = course_[lane];
     for (TowerPoint& x : t_.points)
       for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
+    c.last = residual;
+    ++c.centres;
+    enter(lane, Stage::kAgain, std::max(kFinest, kFiner * c.alpha));
   }
 
-  void end(int lane, double residual) {
+  void end(int lane) {
     goals_[lane].solved = true;
-    goals_[lane].residual = residual;
     course_[lane].stage = Stage::kOver;
     course_[lane].is_kept = false;
+  }
+
+  /// Nothing more is to be gained.
+  void give_up(int lane) {
+    course_[lane].stage = Stage::kOver;
+    goals_[lane].solved = course_[lane].is_kept;
   }
 
   /// @return Whether the lane goes on with another problem.
   bool decide(int lane, double residual, double inner) {
     Course& c = course_[lane];
     const TowerGoal& goal = goals_[lane];
-    const bool converged = inner <= kInner * residual;
-    if (residual <= goal.target || (converged && residual <= goal.enough &&
-                                    (c.stage != Stage::kCoarse || goal.is_hard))) {
-      end(lane, residual);
+    const bool is_rough = c.stage == Stage::kCoarse && !goal.is_hard;
+    const bool converged = inner <= kInner * residual, enough = residual <= goal.enough;
+    if (residual <= goal.target || (goal.is_quick && converged && enough && !is_rough)) {
+      end(lane);
       return false;
     }
-    const int most = c.stage == Stage::kFine ? kMostFine : c.stage == Stage::kCoarse ? kMostCoarse : kMostAgain;
-    if (converged && c.stage != Stage::kAgain) {
-      if (c.stage == Stage::kCoarse && residual <= goal.enough) keep(lane, residual);
-      recentre(lane);
-      enter(lane, Stage::kAgain);
+    if (converged && !(residual < kGain * c.last)) {
+      give_up(lane);
+      return false;
+    }
+    if (converged) {
+      if (enough) keep(lane);
+      recentre(lane, residual);
       return true;
     }
+    const int most = c.stage == Stage::kFine ? kMostFine : c.stage == Stage::kCoarse ? kMostCoarse : kMostAgain;
     if (c.solves < most && std::isfinite(residual)) return false;
     if (c.stage == Stage::kFine && std::isfinite(residual)) {
-      enter(lane, Stage::kCoarse);
+      enter(lane, Stage::kCoarse, kCoarse);
       go_to_start(lane);
       return true;
     }
-    c.stage = Stage::kOver;
-    goals_[lane].solved = c.is_kept;
+    give_up(lane);
     return false;
   }
 
