@@ -18,7 +18,7 @@
 #include "karakuri/world/world.h"
 #include "world/heap.h"
 #include "world/loop_stage.h"
-#include "world/towers.h"
+#include "world/tower_data.h"
 
 namespace karakuri {
 

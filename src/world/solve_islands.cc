@@ -17,6 +17,7 @@
 #include "world/assemble.h"
 #include "world/heap.h"
 #include "world/impl.h"
+#include "world/towers.h"
 
 namespace karakuri {
 

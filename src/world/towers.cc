@@ -256,21 +256,26 @@ void push_apart(World::Impl& w, const Goals& goals, Towers& t, Slot& slot, doubl
 TowerGoal goal_of(const World::Impl& w, const Island& island, double change, double h) {
   constexpr double kHard = 0.1;         // of what a step of gravity gives
   constexpr double kExactShare = 0.03;  // of the motion, or of what changes
-  constexpr double kAtRest = 1e-4;      // of the tolerance
+  constexpr double kAtRest = 1e-3;      // of the tolerance
+  static const double kGood = getenv("GOOD") ? atof(getenv("GOOD")) : 0.3;           // of the motion
   const double unit = std::sqrt(static_cast<double>(island.rows)), fall = h * w.model.gravity.norm() * unit;
   const double least = std::min(island.motion, change), tolerance = w.settings.tolerance * unit;
+  const double acceptable = w.settings.acceptable * unit;
   TowerGoal goal{.wanted = true};
   goal.is_hard = change > kHard * fall;
   goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
   if (goal.is_quick) {
     const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
     goal.target = std::min(kHeapShare * least, most);
-    goal.enough = island.motion > kHeapCalm * unit ? solver::kInfinity : most;
+    const bool is_calm = island.motion < kHeapCalm * unit;
+    goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
+    goal.enough = is_calm ? most : solver::kInfinity;
   } else if (island.motion > tolerance) {
-    goal.target = goal.enough = std::max(tolerance, kExactShare * least);
+    goal.target = goal.good = std::max(tolerance, kExactShare * least);
+    goal.enough = std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
   } else {
-    goal.target = kAtRest * tolerance;
-    goal.enough = kAcceptedAtRest * tolerance;
+    goal.target = goal.good = kAtRest * tolerance;
+    goal.enough = std::max(kAcceptedAtRest * tolerance, acceptable);
   }
   return goal;
 }
@@ -291,8 +296,16 @@ void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
   Goals goals;
   for (int l = 0; l < kTowerLanes; ++l)
     if (batch.island[l]) goals[l] = goal_of(w, *batch.island[l], change[l], h);
+  for (int l = 0; l < kTowerLanes; ++l) {
+    const auto& patches = t.lane_patches[l];
+    goals[l].is_carried = std::any_of(patches.begin(), patches.end(), [](const LanePatch& p) { return p.other == 0; });
+  }
   solve_goals(t, -h * Vec3(w.model.gravity), goals);
   const ByLane residual = residual_of_towers(t, true);
+  { static struct T { long n[3]={}, ok[3]={}, it[3]={}, small=0, wide=0, fit[3]={}; ~T(){ for(int i=0;i<3;i++) printf("kind %d n %ld ok %ld its %.2f fail its %.2f\n", i, n[i], ok[i], double(it[i])/std::max(1L,ok[i]), double(fit[i])/std::max(1L,n[i]-ok[i])); printf("wide %ld\n", wide);} } T_;
+    for (int l = 0; l < kTowerLanes; ++l) { if (!batch.island[l]) { T_.wide++; continue; } int k = goals[l].is_quick ? 0 : goals[l].target > w.settings.tolerance * 1e-3*std::sqrt(double(batch.island[l]->rows)) ? 1 : 2; T_.n[k]++; T_.ok[k]+=goals[l].solved; (goals[l].solved ? T_.it[k] : T_.fit[k]) += goals[l].solves;
+     if (getenv("DBG2") && w.steps > 400 ) printf("step %ld isl %d k %d motion %.2e change %.2e res %.2e solves %d ok %d blocks %d\n", (long)w.steps, w.rows.impulses[w.rows.blocks[block_index(w, *batch.island[l], 0)].row].body, k, batch.island[l]->motion, change[l], residual[l], goals[l].solves, goals[l].solved, batch.island[l]->block_count);
+     if (!goals[l].solved && getenv("DBG")) printf("kind %d motion %.1e change %.1e target %.1e enough %.1e res %.1e solves %d bodies %d hard %d\n", k, batch.island[l]->motion, change[l], goals[l].target, goals[l].enough, residual[l], goals[l].solves, batch.island[l]->trees, goals[l].is_hard); } }
   for (int l = 0; l < kTowerLanes; ++l) {
     goals[l].solved = goals[l].solved && std::isfinite(residual[l]);
     if (goals[l].solved) report(goals[l], residual[l], *batch.island[l]);

@@ -23,11 +23,12 @@ namespace {
 using V = Tower;
 using Goals = std::array<TowerGoal, kTowerLanes>;
 
-constexpr double kFine = 2e-3, kCoarse = 1e-2, kFinest = 1e-4;  // α
-constexpr double kFiner = 0.2;                                  // from one centre to the next
-constexpr double kGain = 0.5;                                   // of the residual, that another centre must bring
+constexpr double kFinest = 2e-4, kFine = 2e-3, kCoarse = 1e-2;                   // α
+constexpr double kFiner = 0.2, kCoarser = 3;                                  // from one centre to the next
+constexpr double kGain = 0.8;                                   // of the residual, that another centre must bring
 constexpr double kInner = 0.3;                  // of the residual may be left of (3)
-constexpr int kMostFine = 10, kMostCoarse = 20, kMostAgain = 6;
+constexpr int kMostSolves = 10;                                 // of one problem
+constexpr int kMostCoarse = 20, kMostOfAll = 40;
 constexpr int kMostShorter = 4;  // trials of shorter steps
 constexpr double kTurned = 0.5, kShortEnough = 0.2;
 
@@ -59,6 +60,14 @@ inline void push(const TowerPoint& x, const V* impulse, TowerMotion& sum) {
   add_scaled(P, x.tangent[1], impulse[2]);
   add(sum.v, P);
   add(sum.w, cross(x.at, P));
+}
+
+void copy_lane(const std::vector<TowerMotion>& from, int lane, std::vector<TowerMotion>& to) {
+  for (std::size_t b = 0; b < from.size(); ++b) {
+    const Tower *a = &from[b].v.x;
+    Tower* c = &to[b].v.x;
+    for (int k = 0; k < 6; ++k) c[k][lane] = a[k][lane];
+  }
 }
 
 void clear(Towers& t, std::vector<TowerMotion>& m) { m.assign(t.bodies + 1, {}); }
@@ -230,16 +239,27 @@ Measured measure(Towers& t) {
   return {root(sum.residual), root(sum.inner)};
 }
 
-enum class Stage { kFine, kCoarse, kAgain, kOver };
+
+/// trial ← motions that the present impulses give.
+void move_by_impulses(Towers& t) {
+  clear(t, t.force);
+  for (const TowerPatch& p : t.patches) {
+    TowerMotion sum;
+    for (int k = p.first; k < p.first + p.count; ++k) push(t.points[k], t.points[k].impulse, sum);
+    give(p, sum, t.force);
+  }
+  for (int b = 1; b <= t.bodies; ++b) t.trial[b] = moved(t.body[b], t.force[b]);
+}
 
 /// What is kept of a lane from one linear solve to the next.
 struct Course {
-  Stage stage = Stage::kOver;
-  int solves = 0;        // in this stage
-  int centres = 0;
+  bool over = true;
+  int solves = 0;                   // of this problem
   double alpha = kFine;
-  double last = solver::kInfinity;  // residual when the centre was moved
-  bool is_kept = false;             // a solution that is enough
+  double last = solver::kInfinity;  // residual of the centre, where it was moved
+  double least = kFinest;           // α
+
+  bool is_moved() const { return last < solver::kInfinity; }
 };
 
 class Newton {
@@ -248,7 +268,7 @@ class Newton {
 
   void run() {
     begin();
-    while (std::any_of(course_.begin(), course_.end(), [](const Course& c) { return c.stage != Stage::kOver; })) {
+    while (std::any_of(course_.begin(), course_.end(), [](const Course& c) { return !c.over; })) {
       assemble_towers(t_);
       factor_towers(t_);
       t_.step = t_.force;
@@ -258,41 +278,43 @@ class Newton {
       decide(measure(t_));
     }
     for (int l = 0; l < kTowerLanes; ++l)
-      if (goals_[l].wanted && course_[l].is_kept) restore(l);
+      if (goals_[l].gave_up) restore(l);
   }
 
  private:
   void begin() {
     for (int l = 0; l < kTowerLanes; ++l) {
       if (!goals_[l].wanted) continue;
-      goals_[l].is_hard ? enter(l, Stage::kCoarse, kCoarse) : enter(l, Stage::kFine, kFine);
+      const double alpha = goals_[l].is_hard ? kCoarse : goals_[l].is_quick ? kFine : kFinest;
+      course_[l].over = false;
+      enter(l, alpha);
     }
     for (TowerPoint& x : t_.points) std::copy_n(x.impulse, 3, x.centre);
-    for (int b = 1; b <= t_.bodies; ++b) t_.motion[b] = {};
-    for (int l = 0; l < kTowerLanes; ++l) go_to_start(l);
+    t_.motion = t_.trial;
+    for (int l = 0; l < kTowerLanes; ++l)
+      if (goals_[l].is_quick) go_to_start(l);
     t_.trial = t_.motion;
     evaluate(t_, inverse_alpha_);
   }
 
-  void enter(int lane, Stage stage, double alpha) {
-    Course& c = course_[lane];
-    c.stage = stage;
-    c.solves = 0;
-    c.alpha = alpha;
+  void enter(int lane, double alpha) {
+    course_[lane].solves = 0;
+    course_[lane].alpha = alpha;
     inverse_alpha_[lane] = 1 / alpha;
   }
 
   void go_to_start(int lane) {
     for (int b = 1; b <= t_.bodies; ++b) {
       TowerMotion& m = t_.motion[b];
-      m.v.x[lane] = start_.x(), m.v.y[lane] = start_.y(), m.v.z[lane] = start_.z();
+      const double share = goals_[lane].is_carried ? 1 : 0;
+      m.v.x[lane] = share * start_.x(), m.v.y[lane] = share * start_.y(), m.v.z[lane] = share * start_.z();
       m.w.x[lane] = m.w.y[lane] = m.w.z[lane] = 0;
     }
   }
 
   void hold_lanes_that_are_over() {
     V share = {};
-    for (int l = 0; l < kTowerLanes; ++l) share[l] = course_[l].stage == Stage::kOver ? 0 : 1;
+    for (int l = 0; l < kTowerLanes; ++l) share[l] = course_[l].over ? 0 : 1;
     const auto goes_on = share > all<V>(0);
     const auto hold = [&](Tower3& a) {
       a.x = select(goes_on, a.x, all<V>(0));
@@ -302,72 +324,72 @@ class Newton {
     for (int b = 1; b <= t_.bodies; ++b) hold(t_.step[b].v), hold(t_.step[b].w);
   }
 
-  void keep(int lane) {
-    course_[lane].is_kept = true;
-    for (TowerPoint& x : t_.points)
-      for (int k = 0; k < 3; ++k) x.kept[k][lane] = x.impulse[k][lane];
-  }
-
-  void restore(int lane) {
-    for (TowerPoint& x : t_.points)
-      for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.kept[k][lane];
-  }
-
-  void recentre(int lane, double residual) {
+  /// Goes on about the present impulses, with a smaller α.
+  bool recentre(int lane, double residual) {
     Course& c = course_[lane];
     for (TowerPoint& x : t_.points)
       for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
     c.last = residual;
-    ++c.centres;
-    enter(lane, Stage::kAgain, std::max(kFinest, kFiner * c.alpha));
+    enter(lane, std::max(c.least, kFiner * c.alpha));
+    return true;
   }
 
-  void end(int lane) {
+  /// Back to the centre, or to the start, with a larger α. @return Whether there is one to try.
+  bool try_coarser(int lane) {
+    Course& c = course_[lane];
+    if (c.is_moved()) {
+      c.least = kCoarser * c.alpha;
+      if (c.least > kCoarse) return give_up(lane);
+      restore(lane);
+      move_by_impulses(t_);
+      copy_lane(t_.trial, lane, t_.motion);
+      enter(lane, c.least);
+      return true;
+    }
+    if (c.alpha >= kCoarse) return give_up(lane);
+    go_to_start(lane);
+    enter(lane, kCoarse);
+    return true;
+  }
+
+  bool end(int lane) {
     goals_[lane].solved = true;
-    course_[lane].stage = Stage::kOver;
-    course_[lane].is_kept = false;
+    course_[lane].over = true;
+    return false;
   }
 
-  /// Nothing more is to be gained.
-  void give_up(int lane) {
-    course_[lane].stage = Stage::kOver;
-    goals_[lane].solved = course_[lane].is_kept;
+  /// Nothing more is to be gained: the centre is the best there is.
+  bool give_up(int lane) {
+    Course& c = course_[lane];
+    c.over = true;
+    goals_[lane].gave_up = true;
+    goals_[lane].solved = c.is_moved() && c.last <= goals_[lane].enough;
+    return false;
+  }
+
+  void restore(int lane) {
+    for (TowerPoint& x : t_.points)
+      for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.centre[k][lane];
   }
 
   /// @return Whether the lane goes on with another problem.
   bool decide(int lane, double residual, double inner) {
     Course& c = course_[lane];
     const TowerGoal& goal = goals_[lane];
-    const bool is_rough = c.stage == Stage::kCoarse && !goal.is_hard;
-    const bool converged = inner <= kInner * residual, enough = residual <= goal.enough;
-    if (residual <= goal.target || (goal.is_quick && converged && enough && !is_rough)) {
-      end(lane);
-      return false;
-    }
-    if (converged && !(residual < kGain * c.last)) {
-      give_up(lane);
-      return false;
-    }
-    if (converged) {
-      if (enough) keep(lane);
-      recentre(lane, residual);
-      return true;
-    }
-    const int most = c.stage == Stage::kFine ? kMostFine : c.stage == Stage::kCoarse ? kMostCoarse : kMostAgain;
-    if (c.solves < most && std::isfinite(residual)) return false;
-    if (c.stage == Stage::kFine && std::isfinite(residual)) {
-      enter(lane, Stage::kCoarse, kCoarse);
-      go_to_start(lane);
-      return true;
-    }
-    give_up(lane);
-    return false;
+    const bool is_rough = !c.is_moved() && c.alpha > kFine && !goal.is_hard;
+    const bool converged = inner <= kInner * residual;
+    if (residual <= goal.target || (converged && residual <= goal.good && !is_rough)) return end(lane);
+    if (converged && !(residual < kGain * c.last)) return give_up(lane);
+    if (converged) return recentre(lane, residual);
+    if (goal.solves >= kMostOfAll) return give_up(lane);
+    const int most = c.alpha < kCoarse ? kMostSolves : kMostCoarse;
+    return c.solves >= most || !std::isfinite(residual) ? try_coarser(lane) : false;
   }
 
   void decide(const Measured& now) {
     bool anew = false;
     for (int l = 0; l < kTowerLanes; ++l) {
-      if (course_[l].stage == Stage::kOver) continue;
+      if (course_[l].over) continue;
       ++course_[l].solves;
       ++goals_[l].solves;
       if (decide(l, now.residual[l], now.inner[l])) anew = true;
@@ -415,13 +437,7 @@ void begin_towers(Towers& t) {
 }
 
 ByLane residual_of_towers(Towers& t, bool keep_velocities) {
-  clear(t, t.force);
-  for (const TowerPatch& p : t.patches) {
-    TowerMotion sum;
-    for (int k = p.first; k < p.first + p.count; ++k) push(t.points[k], t.points[k].impulse, sum);
-    give(p, sum, t.force);
-  }
-  for (int b = 1; b <= t.bodies; ++b) t.trial[b] = moved(t.body[b], t.force[b]);
+  move_by_impulses(t);
   V sum = {};
   for (const TowerPatch& p : t.patches) {
     const Relative m = relative(p, t.trial);
