@@ -302,7 +302,8 @@ void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
   }
   solve_goals(t, -h * Vec3(w.model.gravity), goals);
   const ByLane residual = residual_of_towers(t, true);
-  { static struct T { long n[3]={}, ok[3]={}, it[3]={}, small=0, wide=0, fit[3]={}; ~T(){ for(int i=0;i<3;i++) printf("kind %d n %ld ok %ld its %.2f fail its %.2f\n", i, n[i], ok[i], double(it[i])/std::max(1L,ok[i]), double(fit[i])/std::max(1L,n[i]-ok[i])); printf("wide %ld\n", wide);} } T_;
+  { static struct T { long n[3]={}, ok[3]={}, it[3]={}, small=0, wide=0, fit[3]={}; ~T(){ for(int i=0;i<3;i++) printf("kind %d n %ld ok %ld its %.2f fail its %.2f\n", i, n[i], ok[i], double(it[i])/std::max(1L,ok[i]), double(fit[i])/std::max(1L,n[i]-ok[i])); printf("wide %ld batches %ld its %.2f patches %.1f points %.1f\n", wide, nb, double(bit)/nb, double(np)/nb, double(npt)/nb);} long nb=0,bit=0,np=0,npt=0; } T_;
+    T_.nb++; int mx=0; for (auto& g : goals) mx = std::max(mx, g.solves); T_.bit += mx; T_.np += t.patches.size(); T_.npt += t.points.size();
     for (int l = 0; l < kTowerLanes; ++l) { if (!batch.island[l]) { T_.wide++; continue; } int k = goals[l].is_quick ? 0 : goals[l].target > w.settings.tolerance * 1e-3*std::sqrt(double(batch.island[l]->rows)) ? 1 : 2; T_.n[k]++; T_.ok[k]+=goals[l].solved; (goals[l].solved ? T_.it[k] : T_.fit[k]) += goals[l].solves;
      if (getenv("DBG2") && w.steps > 400 ) printf("step %ld isl %d k %d motion %.2e change %.2e res %.2e solves %d ok %d blocks %d\n", (long)w.steps, w.rows.impulses[w.rows.blocks[block_index(w, *batch.island[l], 0)].row].body, k, batch.island[l]->motion, change[l], residual[l], goals[l].solves, goals[l].solved, batch.island[l]->block_count);
      if (!goals[l].solved && getenv("DBG")) printf("kind %d motion %.1e change %.1e target %.1e enough %.1e res %.1e solves %d bodies %d hard %d\n", k, batch.island[l]->motion, change[l], goals[l].target, goals[l].enough, residual[l], goals[l].solves, batch.island[l]->trees, goals[l].is_hard); } }
@@ -328,6 +329,8 @@ void solve_towers(World::Impl& w, double h) {
   }
   std::sort(w.tower_islands.begin(), w.tower_islands.end(), [&](int a, int b) {
     const Island &x = w.islands[a], &y = w.islands[b];
+    static int key = getenv("KEY") ? atoi(getenv("KEY")) : 0;
+    if (key == 1) return std::tie(x.trees, x.motion, a) < std::tie(y.trees, y.motion, b);
     return std::tie(x.trees, x.block_count, a) < std::tie(y.trees, y.block_count, b);
   });
   const int count = static_cast<int>(w.tower_islands.size());
