@@ -226,8 +226,9 @@ double size_of_motion(const World::Impl& w, const Island& island, double h) {
 }
 
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
-  constexpr int kTall = 21;  // bodies: more may stand higher than sweeps reach down, and are mended from above
-                             //   where they are calm; nor are fewer left as sweeps leave them if that is deep
+  constexpr int kTall =
+      21;  // bodies: more may stand higher than sweeps reach down, and are mended from above
+           //   where they are calm; nor are fewer left as sweeps leave them if that is deep
   const WorldSettings& s = w.settings;
   if (s.contact != ContactModel::kCone || s.solver != solver::Method::kDefault || !is_heap(w, island))
     return false;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "karakuri/world/world.h"
 #include "world/heap.h"
 #include "world/loop_stage.h"
-#include "world/tower_data.h"
 
 namespace karakuri {
 
@@ -114,6 +114,9 @@ struct Island {
   bool solved = false;   // already: by the impulses of the last step, as loops alone, or as towers
 };
 
+struct Towers;
+std::shared_ptr<Towers> make_towers();  // towers.cc
+
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
@@ -122,7 +125,7 @@ struct Slot {
   std::vector<Manifold> manifolds;
   ResponseBuffers response;
   Heap heap;
-  Towers towers;
+  std::shared_ptr<Towers> towers = make_towers();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::vector<ImpulseRow> impulses;
   bool may_walk = false;                // along long trees, see assemble.cc
@@ -224,7 +227,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
-  std::vector<std::int32_t> tower_islands;  // that solve_towers() takes, by their size
+  std::vector<std::int32_t> tower_islands;            // that solve_towers() takes, by their size
   std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
   std::vector<std::uint8_t> drive_is_row;             // by dof
   bool is_shifted = false;                            // any position is corrected in this step

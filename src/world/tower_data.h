@@ -1,8 +1,9 @@
 // Small islands of loose bodies, solved four at a time, one in each lane of a vector.
 //
-// Where few bodies stand on each other, what each of them touches is near it in a row: the equations of motion
-// of such an island are a narrow band of 6 x 6 blocks, and Newton's method costs as much as a few sweeps. Lanes
-// share the places of bodies and of the patches between them, so that nothing has to be gathered on the way.
+// Where few bodies stand on each other, what each of them touches is near it in a row: the equations of
+// motion of such an island are a narrow band of 6 x 6 blocks, and Newton's method costs as much as a few
+// sweeps. Lanes share the places of bodies and of the patches between them, so that nothing has to be
+// gathered on the way.
 #pragma once
 
 #include <array>

@@ -51,7 +51,8 @@ void list_patches(const World::Impl& w, const Island& island, Slot& slot, int la
     else
       patches.push_back({body, other, b, 1, 1});
   }
-  for (std::size_t i = 1; i < t.lane_bodies.size(); ++i) slot.tree_subsystem[w.tree_of[t.lane_bodies[i]]] = -1;
+  for (std::size_t i = 1; i < t.lane_bodies.size(); ++i)
+    slot.tree_subsystem[w.tree_of[t.lane_bodies[i]]] = -1;
 }
 
 /// order ← bodies by their distance from the world (Cuthill and McKee), place ← the inverse.
@@ -245,19 +246,18 @@ void push_apart(World::Impl& w, const Goals& goals, Towers& t, Slot& slot, doubl
   push_towers(t, kSweeps);
   for (const TowerPoint& x : t.points)
     for (int lane = 0; lane < kTowerLanes; ++lane)
-      if (x.block[lane] >= 0 && needed[lane])
-        w.correction[w.rows.blocks[x.block[lane]].row] = x.push[lane];
+      if (x.block[lane] >= 0 && needed[lane]) w.correction[w.rows.blocks[x.block[lane]].row] = x.push[lane];
   slot.corrected = true;
 }
 
 /// What is asked of a lane, with the residual `change` that the last step's impulses leave. What tumbles is
-/// solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a share
-/// of what changes; and what rests so far that it will not begin to move soon.
+/// solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a
+/// share of what changes; and what rests so far that it will not begin to move soon.
 TowerGoal goal_of(const World::Impl& w, const Island& island, double change, double h) {
-  constexpr double kHard = 0.1;         // of what a step of gravity gives
+  constexpr double kHard = 0.03;        // of what a step of gravity gives
   constexpr double kExactShare = 0.03;  // of the motion, or of what changes
   constexpr double kAtRest = 1e-3;      // of the tolerance
-  static const double kGood = getenv("GOOD") ? atof(getenv("GOOD")) : 0.3;           // of the motion
+  constexpr double kGood = 1;           // times the motion of what is calm: more would stir it up
   const double unit = std::sqrt(static_cast<double>(island.rows)), fall = h * w.model.gravity.norm() * unit;
   const double least = std::min(island.motion, change), tolerance = w.settings.tolerance * unit;
   const double acceptable = w.settings.acceptable * unit;
@@ -266,13 +266,14 @@ TowerGoal goal_of(const World::Impl& w, const Island& island, double change, dou
   goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
   if (goal.is_quick) {
     const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-    goal.target = std::min(kHeapShare * least, most);
     const bool is_calm = island.motion < kHeapCalm * unit;
+    goal.target = std::min(kHeapShare * least, most);
     goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
     goal.enough = is_calm ? most : solver::kInfinity;
   } else if (island.motion > tolerance) {
     goal.target = goal.good = std::max(tolerance, kExactShare * least);
-    goal.enough = std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
+    goal.enough =
+        std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
   } else {
     goal.target = goal.good = kAtRest * tolerance;
     goal.enough = std::max(kAcceptedAtRest * tolerance, acceptable);
@@ -289,7 +290,7 @@ void report(const TowerGoal& goal, double residual, Island& island) {
 }
 
 void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
-  Towers& t = slot.towers;
+  Towers& t = *slot.towers;
   gather(w, batch, slot, t);
   begin_towers(t);
   const ByLane change = residual_of_towers(t, false);
@@ -298,15 +299,11 @@ void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
     if (batch.island[l]) goals[l] = goal_of(w, *batch.island[l], change[l], h);
   for (int l = 0; l < kTowerLanes; ++l) {
     const auto& patches = t.lane_patches[l];
-    goals[l].is_carried = std::any_of(patches.begin(), patches.end(), [](const LanePatch& p) { return p.other == 0; });
+    goals[l].is_carried =
+        std::any_of(patches.begin(), patches.end(), [](const LanePatch& p) { return p.other == 0; });
   }
   solve_goals(t, -h * Vec3(w.model.gravity), goals);
   const ByLane residual = residual_of_towers(t, true);
-  { static struct T { long n[3]={}, ok[3]={}, it[3]={}, small=0, wide=0, fit[3]={}; ~T(){ for(int i=0;i<3;i++) printf("kind %d n %ld ok %ld its %.2f fail its %.2f\n", i, n[i], ok[i], double(it[i])/std::max(1L,ok[i]), double(fit[i])/std::max(1L,n[i]-ok[i])); printf("wide %ld batches %ld its %.2f patches %.1f points %.1f\n", wide, nb, double(bit)/nb, double(np)/nb, double(npt)/nb);} long nb=0,bit=0,np=0,npt=0; } T_;
-    T_.nb++; int mx=0; for (auto& g : goals) mx = std::max(mx, g.solves); T_.bit += mx; T_.np += t.patches.size(); T_.npt += t.points.size();
-    for (int l = 0; l < kTowerLanes; ++l) { if (!batch.island[l]) { T_.wide++; continue; } int k = goals[l].is_quick ? 0 : goals[l].target > w.settings.tolerance * 1e-3*std::sqrt(double(batch.island[l]->rows)) ? 1 : 2; T_.n[k]++; T_.ok[k]+=goals[l].solved; (goals[l].solved ? T_.it[k] : T_.fit[k]) += goals[l].solves;
-     if (getenv("DBG2") && w.steps > 400 ) printf("step %ld isl %d k %d motion %.2e change %.2e res %.2e solves %d ok %d blocks %d\n", (long)w.steps, w.rows.impulses[w.rows.blocks[block_index(w, *batch.island[l], 0)].row].body, k, batch.island[l]->motion, change[l], residual[l], goals[l].solves, goals[l].solved, batch.island[l]->block_count);
-     if (!goals[l].solved && getenv("DBG")) printf("kind %d motion %.1e change %.1e target %.1e enough %.1e res %.1e solves %d bodies %d hard %d\n", k, batch.island[l]->motion, change[l], goals[l].target, goals[l].enough, residual[l], goals[l].solves, batch.island[l]->trees, goals[l].is_hard); } }
   for (int l = 0; l < kTowerLanes; ++l) {
     goals[l].solved = goals[l].solved && std::isfinite(residual[l]);
     if (goals[l].solved) report(goals[l], residual[l], *batch.island[l]);
@@ -316,6 +313,8 @@ void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
 }
 
 }  // namespace
+
+std::shared_ptr<Towers> make_towers() { return std::make_shared<Towers>(); }
 
 void solve_towers(World::Impl& w, double h) {
   const WorldSettings& s = w.settings;
@@ -329,9 +328,7 @@ void solve_towers(World::Impl& w, double h) {
   }
   std::sort(w.tower_islands.begin(), w.tower_islands.end(), [&](int a, int b) {
     const Island &x = w.islands[a], &y = w.islands[b];
-    static int key = getenv("KEY") ? atoi(getenv("KEY")) : 0;
-    if (key == 1) return std::tie(x.trees, x.motion, a) < std::tie(y.trees, y.motion, b);
-    return std::tie(x.trees, x.block_count, a) < std::tie(y.trees, y.block_count, b);
+    return std::tie(x.trees, x.motion, a) < std::tie(y.trees, y.motion, b);
   });
   const int count = static_cast<int>(w.tower_islands.size());
   w.parallel.for_each((count + kTowerLanes - 1) / kTowerLanes, [&](int i, int slot) {

@@ -7,11 +7,11 @@ namespace karakuri::world_detail {
 
 /// What is asked of a lane, and what came of it.
 struct TowerGoal {
-  double target = 0;     // residual that ends it at once
-  double good = 0;       // that ends it with the solution of a problem
-  double enough = 0;     // that is needed in any case
-  bool is_quick = true;  // it tumbles: not from the last step's impulses, but from its motion
-  bool is_hard = true;   // far from the last step's impulses
+  double target = 0;        // residual that ends it at once
+  double good = 0;          // that ends it with the solution of a problem
+  double enough = 0;        // that is needed in any case
+  bool is_quick = true;     // it tumbles: not from the last step's impulses, but from its motion
+  bool is_hard = true;      // far from the last step's impulses
   bool is_carried = false;  // by the world: it does not fall as a whole
   bool wanted = false;
   // ---- answers

@@ -1,6 +1,7 @@
 // The matrix of Newton's method over motions about the island's origin, a band of 6 x 6 blocks. A point at r
 // moves with v + w x r, with X = [r]x and A = d(impulse)/d(velocity) at it:
-//   K = | A    .       |   summed over a patch goes to both bodies' blocks on the diagonal, and −K between them.  (1)
+//   K = | A    .       |   summed over a patch goes to both bodies' blocks on the diagonal, and −K between
+//   them.  (1)
 //       | X A  X A Xᵀ  |
 // It is factored as L D Lᵀ. On the diagonal lie lower triangles, after factoring L and the inverse of D.
 #include <algorithm>
@@ -37,10 +38,10 @@ inline void add_point(const TowerPoint& x, V* K) {
 void set_inertia(const TowerBody& b, V* K) {
   const V zero = {};
   const Tower3 c = scaled(b.com, b.mass);
-  const V rows[21] = {b.mass,       zero,         b.mass, zero, zero, b.mass,       //
-                      zero,         -c.z,         c.y,    b.inertia[0],             //
-                      c.z,          zero,         -c.x,   b.inertia[3], b.inertia[1],  //
-                      -c.y,         c.x,          zero,   b.inertia[4], b.inertia[5], b.inertia[2]};
+  const V rows[21] = {b.mass, zero, b.mass, zero,         zero,         b.mass,  //
+                      zero,   -c.z, c.y,    b.inertia[0],                        //
+                      c.z,    zero, -c.x,   b.inertia[3], b.inertia[1],          //
+                      -c.y,   c.x,  zero,   b.inertia[4], b.inertia[5], b.inertia[2]};
   std::copy_n(rows, 21, K);
 }
 

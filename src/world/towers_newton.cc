@@ -5,8 +5,8 @@
 //   F(v) = M v − Jᵀ λ(v) = 0                                                                            (3)
 //   (M + Jᵀ A J) d = F,  A = −dλ/du = 1/(αw) {0; 1; n nᵀ + μ x_n/|x_t| q qᵀ, q across e}                 (4)
 // A leaves out how the bound of friction follows the normal impulse: so it is symmetric, and a quarter more
-// linear solves are half as dear. A step is shortened until d·F has not turned: without the part left out F is
-// the gradient of a convex function.
+// linear solves are half as dear. A step is shortened until d·F has not turned: without the part left out F
+// is the gradient of a convex function.
 //
 // What α leaves over in the slow ways to bend a tower makes it swing for ever: α is small where the last
 // impulses nearly hold, and larger where a tower lands and from small ones steps would cycle between classes.
@@ -23,11 +23,11 @@ namespace {
 using V = Tower;
 using Goals = std::array<TowerGoal, kTowerLanes>;
 
-constexpr double kFinest = 2e-4, kFine = 2e-3, kCoarse = 1e-2;                   // α
-constexpr double kFiner = 0.2, kCoarser = 3;                                  // from one centre to the next
-constexpr double kGain = 0.8;                                   // of the residual, that another centre must bring
-constexpr double kInner = 0.3;                  // of the residual may be left of (3)
-constexpr int kMostSolves = 10;                                 // of one problem
+constexpr double kFinest = 2e-4, kFine = 2e-3, kCoarse = 1e-2;  // α
+constexpr double kFiner = 0.2, kCoarser = 3;                    // from one centre to the next
+constexpr double kGain = 0.8;    // of the residual, that another centre must bring
+constexpr double kInner = 0.3;   // of the residual may be left of (3)
+constexpr int kMostSolves = 10;  // of one problem
 constexpr int kMostCoarse = 20, kMostOfAll = 40;
 constexpr int kMostShorter = 4;  // trials of shorter steps
 constexpr double kTurned = 0.5, kShortEnough = 0.2;
@@ -64,7 +64,7 @@ inline void push(const TowerPoint& x, const V* impulse, TowerMotion& sum) {
 
 void copy_lane(const std::vector<TowerMotion>& from, int lane, std::vector<TowerMotion>& to) {
   for (std::size_t b = 0; b < from.size(); ++b) {
-    const Tower *a = &from[b].v.x;
+    const Tower* a = &from[b].v.x;
     Tower* c = &to[b].v.x;
     for (int k = 0; k < 6; ++k) c[k][lane] = a[k][lane];
   }
@@ -95,17 +95,33 @@ inline TowerMotion momentum(const TowerBody& b, const TowerMotion& m) {
   return p;
 }
 
+template <class Mask>
+inline bool any(Mask mask) {
+  long long all = 0;
+  for (int l = 0; l < kTowerLanes; ++l) all |= mask[l];
+  return all != 0;
+}
+
 /// (1) and (2) of one point that moves with u.
 inline void respond(TowerPoint& x, const V* u, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
   const V k = x.inverse_mobility * inverse_alpha;
   const V n = larger(zero, x.centre[0] - k * u[0]);
   const V s = x.centre[1] - k * u[1], t = x.centre[2] - k * u[2];
-  const V length = root(s * s + t * t), most = x.friction * n;
-  const auto sticks = length <= most;
+  const V most = x.friction * n, square = s * s + t * t;
+  const auto sticks = square <= most * most;
+  const V works = select(n > zero, k, zero);
+  const auto slips = (n > zero) & ~sticks;
+  if (!any(slips)) {
+    const V on = select(n > zero, one, zero);
+    x.impulse[0] = n, x.impulse[1] = on * s, x.impulse[2] = on * t;
+    x.even = works;
+    x.normal_only = x.across = x.e[0] = x.e[1] = zero;
+    return;
+  }
+  const V length = root(square);
   const V inverse = one / larger(length, tiny);
   const V scale = select(sticks, one, most * inverse);
-  const V works = select(n > zero, k, zero);
   x.impulse[0] = n, x.impulse[1] = scale * s, x.impulse[2] = scale * t;
   x.even = select(sticks, works, zero);
   x.normal_only = works - x.even;
@@ -239,7 +255,6 @@ Measured measure(Towers& t) {
   return {root(sum.residual), root(sum.inner)};
 }
 
-
 /// trial ← motions that the present impulses give.
 void move_by_impulses(Towers& t) {
   clear(t, t.force);
@@ -254,7 +269,7 @@ void move_by_impulses(Towers& t) {
 /// What is kept of a lane from one linear solve to the next.
 struct Course {
   bool over = true;
-  int solves = 0;                   // of this problem
+  int solves = 0;  // of this problem
   double alpha = kFine;
   double last = solver::kInfinity;  // residual of the centre, where it was moved
   double least = kFinest;           // α
