@@ -4,29 +4,40 @@
 
 namespace karakuri {
 
+namespace {
+
+void resize(Rows& rows, int count) {
+  rows.impulses.resize(count);
+  for (std::vector<double>* values :
+       {&rows.error, &rows.bias, &rows.compliance, &rows.lower, &rows.upper, &rows.friction, &rows.lambda})
+    values->resize(count);
+}
+
+}  // namespace
+
 void Rows::clear() {
   blocks.clear();
-  impulses.clear();
   parts.clear();
-  for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
-    values->clear();
+  count = 0;
 }
+
+void Rows::close() { resize(*this, count); }
 
 void Rows::reserve(const Model& model) {
   constexpr std::size_t kMostRows = 3;  // of one tendon: two limits and a spring
-  std::size_t count = 0;
-  for (const Relation& r : model.relations) count += kMostRows * relation_parts(r);
-  parts.reserve(count);
+  std::size_t room = 0;
+  for (const Relation& r : model.relations) room += kMostRows * relation_parts(r);
+  parts.reserve(room);
 }
 
-int Rows::add(solver::RowKind kind, RowSource source, int index, int count) {
-  const int row = size();
-  blocks.push_back({kind, source, index, row, count});
-  // one by one: a few inlined appends are cheaper than a call that appends many
-  for (int k = 0; k < count; ++k) {
-    impulses.emplace_back();
-    for (std::vector<double>* values : {&error, &bias, &compliance, &lower, &upper, &friction, &lambda})
-      values->push_back(0.0);
+int Rows::add(solver::RowKind kind, RowSource source, int index, int size) {
+  const int row = count;
+  blocks.push_back({kind, source, index, row, size});
+  count += size;
+  if (static_cast<int>(impulses.size()) < count) resize(*this, count);
+  for (int i = row; i < count; ++i) {
+    impulses[i] = {};
+    error[i] = bias[i] = compliance[i] = lower[i] = upper[i] = friction[i] = lambda[i] = 0;
   }
   return row;
 }

@@ -17,8 +17,6 @@ namespace {
 
 using namespace kernel;
 
-inline V3 v3(const Vec3& v) { return simd::v3(v.x(), v.y(), v.z()); }
-
 struct Wrench3 {
   V3 n, f;
 };
@@ -40,8 +38,8 @@ inline void eliminate_joint(const Model& model, const double* tau, const Body& b
 }
 
 /// Adds A times the bias accelerations of the body.  (6)
-inline void add_bias(const Articulated& A, const Workspace::Velocity& velocity, Wrench3& F) {
-  const V3 bw = load(velocity.bias_w), bv = load(velocity.bias_v);
+inline void add_bias(const Articulated& A, const Workspace::Bias& bias, Wrench3& F) {
+  const V3 bw = load(bias.w), bv = load(bias.v);
   F.n += A.I * bw + transpose_times(A.G, bv);
   F.f += A.G * bw + A.M * bv;
 }
@@ -56,16 +54,16 @@ inline void hand_down(const Model& model, const double* tau, int i, Workspace& w
     const int v = body.first_v;
     const V3 axis = load(ws.axis[v]);
     const double u = tau[v] - dot(axis, F.n);
-    add_bias(A, ws.velocity[i], F);
+    add_bias(A, ws.bias[i], F);
     const SpatialForce U = eliminate(A, DofKind::kRotation, axis, 0, ws.diagonal[v], ws.pivot[v]);
     ws.pivot[v].u = u;
-    const double of_bias = dot(U.n, load(ws.velocity[i].bias_w)) + dot(U.f, load(ws.velocity[i].bias_v));
+    const double of_bias = dot(U.n, load(ws.bias[i].w)) + dot(U.f, load(ws.bias[i].v));
     const double s = (u - of_bias) * ws.pivot[v].inverse_d;
     F.n = plus_scaled(F.n, U.n, s);
     F.f = plus_scaled(F.f, U.f, s);
   } else {
     eliminate_joint(model, tau, body, ws, A, F);
-    add_bias(A, ws.velocity[i], F);
+    add_bias(A, ws.bias[i], F);
   }
   if (body.parent == 0) return;
   const V3 r = load(ws.pose[i].r);
@@ -177,7 +175,7 @@ void aba(const Model& model, const State& state, VecIn tau, std::span<const Forc
   }
   for (int i = 1; i < n; ++i) {
     if (model.bodies[i].alone) continue;
-    answer(model, load(ws.velocity[i].bias_w), load(ws.velocity[i].bias_v), minus_gravity, i, ws, a.data());
+    answer(model, load(ws.bias[i].w), load(ws.bias[i].v), minus_gravity, i, ws, a.data());
   }
 }
 
@@ -203,7 +201,7 @@ void articulated_factor(const Model& model, Workspace& ws) {
 void solve_articulated(const Model& model, Workspace& ws, VecOut x) {
   assert(ws.version() == model.version() && x.size() == model.nv);
   for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
-  solve_articulated_with_wrenches(model, ws, x.data());
+  for (const Tree& tree : model.trees) solve_tree(model, tree, ws, x.data());
 }
 
 namespace {
@@ -216,7 +214,9 @@ inline void take_dof(double effort, Workspace::Pivot& pivot, Wrench3& F) {
   F.f = minus_scaled(F.f, load(pivot.Uf), s);
 }
 
-void solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x) {
+}  // namespace
+
+void kernel::solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x) {
   const Body& root = model.bodies[tree.first];
   if (root.alone)
     return solve_free_joint(model, ws, tree.first, load(ws.wrench[tree.first].n),
@@ -238,12 +238,6 @@ void solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x) 
     store(parent.f, load(parent.f) + F.f);
   }
   for (int i = tree.first; i < tree.last; ++i) answer(model, zero3(), zero3(), zero3(), i, ws, x);
-}
-
-}  // namespace
-
-void kernel::solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x) {
-  for (const Tree& tree : model.trees) solve_tree(model, tree, ws, x);
 }
 
 }  // namespace karakuri

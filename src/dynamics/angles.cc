@@ -6,6 +6,7 @@
 // Taylor series to r^15 and r^16 err by less than 6e-17 there. The quadrant k mod 4 then swaps and negates:
 //   cos, sin = (c, s), (-s, c), (-c, -s), (s, -c) (2)
 // The result is within 1.5 units of the last place, or the library's where |x| > 1e6.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -55,12 +56,11 @@ inline CosSin cos_sin(V4 x) {
   return {select(between, -cosine, cosine), select(second, -sine, sine)};  // (2)
 }
 
-}  // namespace
-
-void evaluate_angles(const Model& model, const double* q, Workspace& ws) {
-  const int n = static_cast<int>(model.angle_q.size());
-  for (int first = 0; first < n; first += 4) {
-    const int count = n - first < 4 ? n - first : 4;
+/// Angles [first, end) of Model::angle_q. Each number is a function of its angle alone, whatever stands
+/// beside it.
+void evaluate(const Model& model, const double* q, int first, int end, Workspace& ws) {
+  for (; first < end; first += 4) {
+    const int count = end - first < 4 ? end - first : 4;
     V4 x = broadcast(0.0);
     bool near = true;
     for (int j = 0; j < count; ++j) {
@@ -70,10 +70,28 @@ void evaluate_angles(const Model& model, const double* q, Workspace& ws) {
     const CosSin result = cos_sin(x);
     for (int j = 0; j < count; ++j) {
       const int v = model.angle_v[first + j];
-      ws.cosine[v] = near ? result.cosine[j] : std::cos(x[j]);
-      ws.sine[v] = near ? result.sine[j] : std::sin(x[j]);
+      ws.cosine[v] = result.cosine[j];
+      ws.sine[v] = result.sine[j];
+      if (near || std::abs(x[j]) < kReach) continue;
+      ws.cosine[v] = std::cos(x[j]);
+      ws.sine[v] = std::sin(x[j]);
     }
   }
+}
+
+}  // namespace
+
+void evaluate_angles(const Model& model, const double* q, Workspace& ws) {
+  evaluate(model, q, 0, static_cast<int>(model.angle_q.size()), ws);
+}
+
+void evaluate_angles(const Model& model, const double* q, const Tree& tree, Workspace& ws) {
+  const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
+  const auto at = [&](int v) {
+    return static_cast<int>(std::lower_bound(model.angle_v.begin(), model.angle_v.end(), v) -
+                            model.angle_v.begin());
+  };
+  evaluate(model, q, at(root.first_v), at(last.first_v + last.dofs), ws);
 }
 
 }  // namespace karakuri::kernel

@@ -99,7 +99,7 @@ inline void add(Workspace::ArticulatedInertia& to, const Articulated& a) {
   store(to, sum);
 }
 
-/// x <- M^-1 (x + J^T F), where ws.wrench holds the impulse F on each body, in and out destroyed.
-void solve_articulated_with_wrenches(const Model& model, Workspace& ws, double* x);
+/// x <- M^-1 (x + J^T F) of one tree, where ws.wrench holds the impulse F on each body, in and out destroyed.
+void solve_tree(const Model& model, const Tree& tree, Workspace& ws, double* x);
 
 }  // namespace karakuri::kernel

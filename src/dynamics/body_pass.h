@@ -129,39 +129,62 @@ inline void place(const Model& model, const double* q_all, int i, Workspace& ws)
   store(pose.p, p_parent + r);
 }
 
+/// What a joint's rates do, S v_J.
+struct JointMotion {
+  V3 w, v;
+};
+
+inline JointMotion joint_motion(const Model& model, const Body& body, const Workspace& ws,
+                                const double* rate) {
+  const Packed3* axis = ws.axis.data() + body.first_v;
+  if (body.kind == JointKind::kRevolute) return {load(axis[0]) * rate[0], zero3()};
+  if (body.kind == JointKind::kFree) {
+    const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
+    return {combine(F, rate[3], rate[4], rate[5]), combine(F, rate[0], rate[1], rate[2])};
+  }
+  JointMotion sum = {zero3(), zero3()};
+  for (int k = 0; k < body.dofs; ++k)
+    add_motion(model.dofs[body.first_v + k].kind, load(axis[k]), body.pitch, rate[k], sum.w, sum.v);
+  return sum;
+}
+
+/// Velocity of body i; those before it stand in `out` already.  @pre place(i) (2)
+inline void velocity_of(const Model& model, const Workspace& ws, const double* v_all, int i,
+                        Workspace::Velocity* out) {
+  const Body& body = model.bodies[i];
+  JointMotion motion = joint_motion(model, body, ws, v_all + body.first_v);
+  if (body.parent != 0) {
+    const V3 wp = load(out[body.parent].w);
+    motion.v += load(out[body.parent].v) + cross(wp, load(ws.pose[i].r));
+    motion.w += wp;
+  }
+  store(out[i].w, motion.w);
+  store(out[i].v, motion.v);
+}
+
 /// Velocity and bias accelerations.  @pre place(i) (2)-(4)
 inline void move(const Model& model, const double* v_all, int i, Workspace& ws) {
   const Body& body = model.bodies[i];
   const double* rate = v_all + body.first_v;
-  const Packed3* axis = ws.axis.data() + body.first_v;
-  V3 jw = zero3(), jv = zero3(), extra = zero3();
-  if (body.kind == JointKind::kRevolute) {
-    jw = load(axis[0]) * rate[0];
-  } else if (body.kind == JointKind::kFree) {
-    const M3 F = {load(axis[0]), load(axis[1]), load(axis[2])};
-    jv = F * v3(rate[0], rate[1], rate[2]);
-    jw = F * v3(rate[3], rate[4], rate[5]);
-  } else {
-    for (int k = 0; k < body.dofs; ++k) {
-      add_motion(model.dofs[body.first_v + k].kind, load(axis[k]), body.pitch, rate[k], jw, jv);
-    }
-    if (body.kind == JointKind::kUniversal) {
-      extra = cross(load(axis[0]), load(axis[1])) * (rate[0] * rate[1]);
-    }
-  }
+  const auto [jw, jv] = joint_motion(model, body, ws, rate);
   Workspace::Velocity& out = ws.velocity[i];
-  if (body.parent == 0) {  // bias_v is zero and stays so
+  V3 extra = zero3();
+  if (body.kind == JointKind::kUniversal) {
+    const Packed3* axis = ws.axis.data() + body.first_v;
+    extra = cross(load(axis[0]), load(axis[1])) * (rate[0] * rate[1]);
+  }
+  if (body.parent == 0) {  // the bias is zero and stays so
     store(out.w, jw);
     store(out.v, jv);
-    if (body.kind == JointKind::kUniversal) store(out.bias_w, extra);
+    if (body.kind == JointKind::kUniversal) store(ws.bias[i].w, extra);
     return;
   }
   const V3 wp = load(ws.velocity[body.parent].w);
   const V3 carried = cross(wp, load(ws.pose[i].r));
   store(out.w, wp + jw);
   store(out.v, load(ws.velocity[body.parent].v) + carried + jv);
-  store(out.bias_w, cross(wp, jw) + extra);
-  store(out.bias_v, cross(wp, carried + jv * 2.0));
+  store(ws.bias[i].w, cross(wp, jw) + extra);
+  store(ws.bias[i].v, cross(wp, carried + jv * 2.0));
 }
 
 /// A rigid body's inertia turned into world axes.  @pre place(i)
@@ -184,5 +207,7 @@ inline WorldInertia world_inertia(const Body& body, const Workspace::Pose& pose)
 
 /// Cosines and sines of all angles at once.
 void evaluate_angles(const Model& model, const double* q, Workspace& ws);
+/// Those of one tree; the bits are the same.
+void evaluate_angles(const Model& model, const double* q, const Tree& tree, Workspace& ws);
 
 }  // namespace karakuri::kernel

@@ -27,8 +27,8 @@ void accelerate(const Model& model, const double* a, Workspace& ws) {
     const Body& body = model.bodies[i];
     const Workspace::Acceleration& parent = ws.acceleration[body.parent];
     const V3 dwp = load(parent.w);
-    V3 dw = dwp + load(ws.velocity[i].bias_w);
-    V3 dv = load(parent.v) + cross(dwp, load(ws.pose[i].r)) + load(ws.velocity[i].bias_v);
+    V3 dw = dwp + load(ws.bias[i].w);
+    V3 dv = load(parent.v) + cross(dwp, load(ws.pose[i].r)) + load(ws.bias[i].v);
     for (int k = 0; kWithAcceleration && k < body.dofs; ++k) {
       const int v = body.first_v + k;
       add_motion(model.dofs[v].kind, load(ws.axis[v]), body.pitch, a[v], dw, dv);
@@ -46,8 +46,23 @@ void update_poses(const Model& model, const State& state, Workspace& ws) {
   for (int i = 1; i < model.body_count(); ++i) place(model, state.q.data(), i, ws);
 }
 
+void update_poses(const Model& model, const State& state, const Tree& tree, Workspace& ws) {
+  assert(ws.version() == model.version());
+  evaluate_angles(model, state.q.data(), tree, ws);
+  for (int i = tree.first; i < tree.last; ++i) place(model, state.q.data(), i, ws);
+}
+
+void update_velocities(const Model& model, const State& state, const Tree& tree, Workspace& ws) {
+  for (int i = tree.first; i < tree.last; ++i) move(model, state.v.data(), i, ws);
+}
+
 void update_velocities(const Model& model, const State& state, Workspace& ws) {
   for (int i = 1; i < model.body_count(); ++i) move(model, state.v.data(), i, ws);
+}
+
+void body_velocities(const Model& model, const Workspace& ws, VecIn v, std::span<Workspace::Velocity> out) {
+  assert(v.size() == model.nv && static_cast<int>(out.size()) == model.body_count());
+  for (int i = 1; i < model.body_count(); ++i) velocity_of(model, ws, v.data(), i, out.data());
 }
 
 void update_accelerations(const Model& model, VecIn a, Workspace& ws) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dynamics/articulated.h"
+#include "dynamics/response_by_dofs.h"
 #include "dynamics/response_product.h"
 #include "dynamics/response_rows.h"
 #include "karakuri/dynamics/aba.h"
@@ -30,12 +31,10 @@ constexpr double kSolvePerBlockProduct = 0.35;
 // Deeper than this, propagation wins for any number of rows and the factor's memory would grow as depth^2.
 constexpr int kFactorDepthLimit = 128;
 
-V3 simd3(const Vec3& v) { return v3(v.x(), v.y(), v.z()); }
-
 /// The impulse of one row on one of its bodies, at the body's origin.
 SpatialForce impulse_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {
-  const V3 f = simd3(row.force) * sign, arm = simd3(row.point) - load(ws.pose[body].p);
-  return {simd3(row.moment) * sign + cross(arm, f), f};
+  const V3 f = v3(row.force) * sign, arm = v3(row.point) - load(ws.pose[body].p);
+  return {v3(row.moment) * sign + cross(arm, f), f};
 }
 
 /// Index of the group of `body`, added where it is new.
@@ -139,7 +138,7 @@ void fill_by_factor(const Model& model, std::span<const ImpulseRow> rows, const 
 
 void ResponseBuffers::fit(const Model& model) {
   group_at.resize(model.bodies.size(), -1);
-  dof_at.resize(model.dofs.size(), -1);
+  lanes.path_of_body.resize(model.bodies.size(), 0);
   if (model.max_depth > kFactorDepthLimit)
     mass_matrix.reset();
   else if (!mass_matrix)
@@ -161,11 +160,12 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
   } else if (!has_factor) {
     articulated_factor(model, ws);
   }
-  if (by_factor)
-    fill_by_factor(model, rows, ws, b);
-  else
-    fill_by_propagation(model, rows, ws, b);
-  multiply_vectors(model, static_cast<int>(rows.size()), b, A);
+  if (!by_factor) {
+    response(model, rows, ws, b, A);
+    return method;
+  }
+  fill_by_factor(model, rows, ws, b);
+  multiply_vectors(model, b, A);
   return method;
 }
 
@@ -175,46 +175,13 @@ void response_vectors(const Model& model, std::span<const ImpulseRow> rows, cons
   fill_by_propagation(model, rows, ws, b);
 }
 
-void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
+bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
               MatOut A) {
   assert(A.rows() == static_cast<Eigen::Index>(rows.size()) && A.cols() == A.rows());
+  if (response_by_dofs(model, rows, ws, b, A)) return true;
   response_vectors(model, rows, ws, b);
-  multiply_vectors(model, static_cast<int>(rows.size()), b, A);
-}
-
-void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
-                    VecOut v) {
-  assert(impulses.size() == static_cast<Eigen::Index>(rows.size()) && v.size() == model.nv);
-  for (Workspace::Wrench& wrench : ws.wrench) wrench = {};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double impulse = impulses[static_cast<Eigen::Index>(i)];
-    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
-        const SpatialForce F = impulse_at(*row, ws, body, sign * impulse);
-        Workspace::Wrench& sum = ws.wrench[body];
-        store(sum.n, load(sum.n) + F.n);
-        store(sum.f, load(sum.f) + F.f);
-      }
-    }
-  }
-  Eigen::Map<Eigen::VectorXd> change(ws.change.data(), model.nv);
-  change.setZero();
-  solve_articulated_with_wrenches(model, ws, change.data());
-  v += change;
-}
-
-void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv) {
-  assert(Jv.size() == static_cast<Eigen::Index>(rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double sum = 0;
-    for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
-        const SpatialForce F = impulse_at(*row, ws, body, sign);
-        sum += kernel::dot(F.n, load(ws.velocity[body].w)) + kernel::dot(F.f, load(ws.velocity[body].v));
-      }
-    }
-    Jv[static_cast<Eigen::Index>(i)] = sum;
-  }
+  multiply_vectors(model, b, A);
+  return false;
 }
 
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {

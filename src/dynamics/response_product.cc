@@ -1,15 +1,8 @@
-// Two ways, of which the first is taken where the rows move few dofs, as on a robot:
-//
-// By dofs. All numbers of one dof stand side by side, row after row, so that tiles of 4 x 4 entries of A are
-// sums of outer products, and nothing has to be put in its place afterwards. Each four rows know which dofs
-// they move as bits of a word; a tile takes only those that both of its sides move.
-//
-// By groups. Paths of two bodies agree from the root to their last common dof, so the product of two sides
+// Paths of two bodies agree from the root to their last common dof, so the product of two sides
 // runs over a common prefix, and over nothing where the trees differ.
 #include "dynamics/response_product.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "dynamics/articulated.h"
 #include "dynamics/response_rows.h"
@@ -20,122 +13,6 @@ namespace {
 
 using Group = ResponseBuffers::Group;
 using Side = ResponseBuffers::Side;
-
-constexpr int kMostDofs = 64;  // bits of a word
-
-int padded(int n) { return (n + 3) / 4 * 4; }
-
-const std::int32_t* path_of(const Model& model, const Group& group) {
-  return model.paths.data() + model.dofs[last_dof(model.bodies[group.body])].path;
-}
-
-/// Numbers the dofs that any row moves. @return Whether they are few enough.
-bool number_dofs(const Model& model, ResponseBuffers& b) {
-  int count = 0;
-  b.dof_weight.clear();
-  for (const Group& group : b.groups) {
-    const std::int32_t* path = path_of(model, group);
-    for (int d = 0; d < group.length; ++d) {
-      if (b.dof_at[path[d]] >= 0) continue;
-      b.dof_at[path[d]] = count++;
-      b.dof_weight.push_back(b.weights[group.weight + d]);
-    }
-    if (count > kMostDofs) return false;
-  }
-  return true;
-}
-
-void forget_dofs(const Model& model, ResponseBuffers& b) {
-  for (const Group& group : b.groups) {
-    const std::int32_t* path = path_of(model, group);
-    for (int d = 0; d < group.length; ++d) b.dof_at[path[d]] = -1;
-  }
-}
-
-/// columns: by dof, the numbers of all rows; scaled: the same times D^-1; moved: the dofs of each four rows.
-void write_columns(const Model& model, int stride, ResponseBuffers& b) {
-  const int dofs = static_cast<int>(b.dof_weight.size());
-  b.columns.assign(static_cast<std::size_t>(dofs) * stride, 0.0);
-  b.moved.assign(stride / 4 + 1, 0);
-  for (const Group& group : b.groups) {
-    double* column[kMostDofs];
-    std::uint64_t bits = 0;
-    const std::int32_t* path = path_of(model, group);
-    for (int d = 0; d < group.length; ++d) {
-      const int dof = b.dof_at[path[d]];
-      column[d] = b.columns.data() + static_cast<std::size_t>(dof) * stride;
-      bits |= std::uint64_t{1} << dof;
-    }
-    for (int s = 0; s < group.count; ++s) {
-      const int row = b.sides[group.first_side + s].row;
-      const Packed4* y = b.y.data() + group.y + static_cast<std::int64_t>(s / 4) * group.length;
-      for (int d = 0; d < group.length; ++d) column[d][row] += y[d].lane[s % 4];
-      b.moved[row / 4] |= bits;
-    }
-  }
-  b.scaled.resize(b.columns.size() + 4);  // the last tile may look beyond
-  for (int k = 0; k < dofs; ++k) {
-    const std::size_t at = static_cast<std::size_t>(k) * stride;
-    for (int i = 0; i < stride; i += 4)
-      simd::store4(b.scaled.data() + at + i, simd::load4(b.columns.data() + at + i) * b.dof_weight[k]);
-  }
-}
-
-void transpose(V4 (&t)[4]) {
-  const V4 a = __builtin_shufflevector(t[0], t[1], 0, 4, 2, 6),
-           b = __builtin_shufflevector(t[0], t[1], 1, 5, 3, 7);
-  const V4 c = __builtin_shufflevector(t[2], t[3], 0, 4, 2, 6),
-           d = __builtin_shufflevector(t[2], t[3], 1, 5, 3, 7);
-  t[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  t[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  t[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
-
-/// Puts four rows of four entries at (i, j), and their mirror image.
-void put(int stride, int i, int j, V4 (&tile)[4], ResponseBuffers& b) {
-  const auto store = [&](int row, int column) {
-    double* out = b.product.data() + static_cast<std::size_t>(row) * stride + column;
-    for (int r = 0; r < 4; ++r) simd::store4(out + static_cast<std::size_t>(r) * stride, tile[r]);
-    return out;
-  };
-  double* out = store(i, j);
-  transpose(tile);
-  if (i != j) {
-    store(j, i);
-    return;
-  }
-  for (int r = 1; r < 4; ++r)  // y_r (D^-1 y_c) and y_c (D^-1 y_r) may differ in their last bit
-    for (int c = 0; c < r; ++c) out[c * stride + r] = out[r * stride + c];
-}
-
-/// Rows i to i + 3 and columns j to j + 7 of A up to the diagonal.
-void multiply_tile(int stride, int i, int j, ResponseBuffers& b) {
-  V4 left[4] = {}, right[4] = {};
-  const std::uint64_t moved = b.moved[i / 4] & (b.moved[j / 4] | b.moved[j / 4 + 1]);
-  for (std::uint64_t todo = moved; todo != 0; todo &= todo - 1) {
-    const std::size_t at = static_cast<std::size_t>(std::countr_zero(todo)) * stride;
-    const double *columns = b.scaled.data() + at + j, *rows = b.columns.data() + at + i;
-    const V4 first = simd::load4(columns), second = simd::load4(columns + 4);
-    for (int r = 0; r < 4; ++r) {
-      left[r] += first * rows[r];
-      right[r] += second * rows[r];
-    }
-  }
-  put(stride, i, j, left, b);
-  if (j + 4 <= i) put(stride, i, j + 4, right, b);
-}
-
-void multiply_by_dofs(const Model& model, int rows, ResponseBuffers& b, MatOut& A) {
-  const int stride = padded(rows);
-  write_columns(model, stride, b);
-  b.product.resize(static_cast<std::size_t>(stride) * stride);
-  for (int i = 0; i < stride; i += 4)
-    for (int j = 0; j <= i; j += 8) multiply_tile(stride, i, j, b);
-  for (int i = 0; i < rows; ++i)
-    std::copy_n(b.product.data() + static_cast<std::size_t>(i) * stride, rows,
-                A.data() + i * A.outerStride());
-}
 
 /// How many dofs the paths that end in a and b share.
 int common_length(const Model& model, int a, int b) {
@@ -173,7 +50,9 @@ void multiply_blocks(const ResponseBuffers& b, const Group& g, int block_g, cons
   }
 }
 
-void multiply_groups(const Model& model, const ResponseBuffers& b, MatOut& A) {
+}  // namespace
+
+void multiply_vectors(const Model& model, const ResponseBuffers& b, MatOut& A) {
   A.setZero();
   for (const Group& g : b.groups) {
     for (const Group& h : std::span(b.groups.data(), &g + 1)) {
@@ -186,14 +65,6 @@ void multiply_groups(const Model& model, const ResponseBuffers& b, MatOut& A) {
       }
     }
   }
-}
-
-}  // namespace
-
-void multiply_vectors(const Model& model, int rows, ResponseBuffers& b, MatOut A) {
-  const bool few = number_dofs(model, b);
-  few ? multiply_by_dofs(model, rows, b, A) : multiply_groups(model, b, A);
-  forget_dofs(model, b);
 }
 
 }  // namespace karakuri::kernel

@@ -6,6 +6,6 @@
 namespace karakuri::kernel {
 
 /// Fills A, symmetric to the last bit.  @pre buffers has the vectors of all rows
-void multiply_vectors(const Model& model, int rows, ResponseBuffers& buffers, MatOut A);
+void multiply_vectors(const Model& model, const ResponseBuffers& buffers, MatOut& A);
 
 }  // namespace karakuri::kernel

@@ -20,7 +20,7 @@ using namespace kernel;
 template <bool kWithAcceleration>
 inline void accelerate(const Model& model, const double* a, V3 minus_gravity, int i, Workspace& ws) {
   const Body& body = model.bodies[i];
-  V3 dw = load(ws.velocity[i].bias_w), dv = load(ws.velocity[i].bias_v);
+  V3 dw = load(ws.bias[i].w), dv = load(ws.bias[i].v);
   if (body.parent == 0) {
     dv += minus_gravity;
   } else {

@@ -99,7 +99,7 @@ class Compiler {
   }
 
   void add_world() {
-    model_.bodies.push_back({.R_PF = Mat3(Mat3::Identity()), .kind = JointKind::kFixed});
+    model_.bodies.push_back({.R_PF = Mat3(Mat3::Identity()), .tree = -1, .kind = JointKind::kFixed});
     inertia_.emplace_back();
     has_children_.push_back(false);
     add_link_entry(m_.world(), 0, Transform::identity());
@@ -129,6 +129,7 @@ class Compiler {
     for (int i = first; i < model_.body_count(); ++i) {
       if (model_.bodies[i].parent == 0) model_.trees.push_back({i, i});
       model_.trees.back().last = i + 1;
+      model_.bodies[i].tree = static_cast<std::int32_t>(model_.trees.size()) - 1;
     }
   }
 

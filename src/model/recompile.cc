@@ -64,7 +64,7 @@ void shift(Model& m, const Segment& at, const Segment& end, const Segment& by) {
   };
   each(Axis::kBody, m.bodies, [&](Body& b) {
     if (b.parent > 0) b.parent += body;
-    b.first_q += q, b.first_v += v;
+    b.first_q += q, b.first_v += v, b.tree += number(Axis::kTree);
     if (b.kind == JointKind::kUniversal) b.extra += number(Axis::kBetween);
     if (b.alone) b.extra += number(Axis::kFreeBody);
   });

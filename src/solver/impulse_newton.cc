@@ -6,7 +6,8 @@
 //
 // P: [(1, μ e), ⊥] and E: [(1, 0), ⊥] of a contact that slips, ones of a row that sticks. Open rows cost
 // nothing and slipping contacts two unknowns. The matrix is W with a little on its diagonal, so that it is
-// factored as it stands. It is kept column by column, its size rounded up to four by ones on the diagonal.
+// factored as it stands; where nothing slips it is symmetric, and half of it is enough. It is kept column by
+// column, its size rounded up to four by ones on the diagonal.
 #include <algorithm>
 #include <cmath>
 
@@ -25,10 +26,21 @@ void list_unknown(int row, double stiffness, ImpulseMemory& f) {
   f.stiffness.push_back(stiffness);
 }
 
+/// An unknown that is the impulse of a row.
+void list_row(int row, double stiffness, ImpulseMemory& f) {
+  const int index = static_cast<int>(f.rows.size());
+  list_unknown(row, stiffness, f);
+  const RowRun last = f.runs.empty() ? RowRun{} : f.runs.back();
+  if (last.count > 0 && last.index + last.count == index && last.row + last.count == row)
+    ++f.runs.back().count;
+  else
+    f.runs.push_back({index, row, 1});
+}
+
 void list_slip(const Problem& p, const ProximalBlock& b, int row, double pull, ImpulseMemory& f) {
   const double mu = p.friction[row + 1];
   f.slips.push_back({static_cast<int>(f.rows.size()), row, false, {mu * b.e[0], mu * b.e[1]}});
-  list_unknown(row, pull + p.compliance[row], f);
+  list_row(row, pull + p.compliance[row], f);
   if (!std::isfinite(b.kappa)) return;
   f.slips.push_back({static_cast<int>(f.rows.size()), row, true, {-b.e[1], b.e[0]}});
   list_unknown(row, pull + p.compliance[row + 1] + b.kappa, f);
@@ -39,6 +51,7 @@ void list_unknowns(const Problem& p, double alpha, Workspace::Memory& m) {
   ImpulseMemory& f = m.impulse;
   f.rows.clear();
   f.stiffness.clear();
+  f.runs.clear();
   f.slips.clear();
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
@@ -46,15 +59,21 @@ void list_unknowns(const Problem& p, double alpha, Workspace::Memory& m) {
     const double pull = alpha / m.rho[i];
     if (b.now == ProximalClass::kSlip) list_slip(p, b, block.row, pull, f);
     if (b.now != ProximalClass::kStick) continue;
-    for (int row = block.row; row < block.row + block.size; ++row)
-      list_unknown(row, pull + p.compliance[row], f);
+    for (int row = block.row; row < block.row + block.size; ++row) list_row(row, pull + p.compliance[row], f);
   }
 }
 
 /// Eᵀ x of all unknowns.
 void test_rows(const ImpulseMemory& f, const double* x, double* out) {
-  const int count = static_cast<int>(f.rows.size());
-  for (int k = 0; k < count; ++k) out[k] = x[f.rows[k]];
+  for (const RowRun& run : f.runs) {  // a few numbers: a call of copy() takes longer
+    const double* from = x + run.row;
+    double* to = out + run.index;
+    int left = run.count;
+    for (; left >= 4; left -= 4, from += 4, to += 4) store4(to, load4(from));
+    if (left > 0) to[0] = from[0];
+    if (left > 1) to[1] = from[1];
+    if (left > 2) to[2] = from[2];
+  }
   for (const SlipUnknown& slip : f.slips)
     if (slip.turns) out[slip.index] = slip.along[0] * x[slip.row + 1] + slip.along[1] * x[slip.row + 2];
 }
@@ -146,9 +165,17 @@ void divide_by_corner(const double* corner, int stride, double* columns, int i) 
   store4(x3, l3);
 }
 
+/// Four rows of one column of U: L⁻¹ of a factored corner times what stands there or, where A is symmetric,
+/// D Lᵀ of the rows of L that are found already.
+void finish_column(const double* corner, int stride, const double* pivots, const double* columns, int c,
+                   double* x) {
+  if (!pivots) return solve_unit(corner, stride, x);
+  for (int r = 0; r < 4; ++r) x[r] = pivots[r] * columns[static_cast<std::size_t>(r) * stride + c];
+}
+
 /// A ← L and U of A = L U, without pivoting, four columns at a time. L has ones on its diagonal; U's is kept
-/// inverted.
-void factor_matrix(ImpulseMemory& f) {
+/// inverted. Of a symmetric matrix only what is below the diagonal is read.
+void factor_matrix(bool symmetric, ImpulseMemory& f) {
   const int n = f.stride;
   double* a = f.matrix.data();
   for (int k = 0; k < n; k += 4) {
@@ -156,14 +183,16 @@ void factor_matrix(ImpulseMemory& f) {
     double* corner = columns + k;
     factor_corner(corner, n);
     for (int i = k + 4; i < n; i += 4) divide_by_corner(corner, n, columns, i);
+    double pivots[4];
+    for (int r = 0; r < 4; ++r) pivots[r] = 1 / corner[static_cast<std::size_t>(r) * n + r];
     for (int c = k + 4; c < n; c += 2) {  // two columns share what is loaded of the panel
       double *one = a + static_cast<std::size_t>(c) * n, *two = one + n;
-      solve_unit(corner, n, one + k);
-      solve_unit(corner, n, two + k);
+      finish_column(corner, n, symmetric ? pivots : nullptr, columns, c, one + k);
+      finish_column(corner, n, symmetric ? pivots : nullptr, columns, c + 1, two + k);
       V4 by_one[4], by_two[4];
       broadcast4(one + k, by_one);
       broadcast4(two + k, by_two);
-      for (int i = k + 4; i < n; i += 4) {
+      for (int i = symmetric ? c / 4 * 4 : k + 4; i < n; i += 4) {
         const Panel panel(columns, n, i);
         panel.subtract(by_one, one + i);
         panel.subtract(by_two, two + i);
@@ -205,7 +234,7 @@ class Impulses final : public ProximalSpace {
   void factor(double alpha) override {
     list_unknowns(p_, alpha, m_);
     assemble(p_, m_.impulse);
-    factor_matrix(m_.impulse);
+    factor_matrix(m_.impulse.slips.empty(), m_.impulse);
     add_held();
   }
 

@@ -55,6 +55,7 @@ struct ProximalBlock {
 
 struct ProximalMemory {
   std::vector<double> lambda, admissible, centre;  // rows
+  std::vector<double> from, step;                  // rows: of the search along a step
   std::vector<double> u;                           // rows: velocities of the proximal problem
   std::vector<ProximalBlock> blocks;
 };
@@ -87,11 +88,17 @@ struct SlipUnknown {
   double along[2] = {};  // tangents: μ e of what presses, ⊥ of what turns
 };
 
+/// Unknowns from `index` on that are the impulses of the rows from `row` on.
+struct RowRun {
+  int index = 0, row = 0, count = 0;
+};
+
 /// See impulse_newton.cc. Columns of the matrix are `stride` apart.
 struct ImpulseMemory {
   int stride = 0;                  // unknowns, rounded up to four
   std::vector<int> rows;           // by unknown: its row, or the contact's first
   std::vector<double> stiffness;   // by unknown: added to the diagonal
+  std::vector<RowRun> runs;        // of all unknowns but those that turn
   std::vector<SlipUnknown> slips;  // in the order of the unknowns
   std::vector<double> matrix;      // stride x stride, then its factors
   std::vector<double> column;      // rows

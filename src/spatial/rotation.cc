@@ -6,10 +6,23 @@ namespace karakuri {
 
 Quat quat_exp(const Vec3& phi) {
   const double angle2 = phi.squaredNorm();
-  const double angle = std::sqrt(angle2);
-  // sin(a/2)/a; the series is exact to rounding below 1e-4, where the quotient would lose digits
-  const double s = angle < 1e-4 ? 0.5 - angle2 / 48.0 : std::sin(0.5 * angle) / angle;
-  return Quat(std::cos(0.5 * angle), s * phi.x(), s * phi.y(), s * phi.z());
+  double c, s;  // cos(a/2), sin(a/2)/a
+  if (constexpr double kSmall = 0.25; angle2 < kSmall * kSmall) {
+    // series in (a/2)^2 < 1/64, whose next terms are below rounding; the quotient would lose digits
+    const double x = 0.25 * angle2;
+    c = 1 - x * (1.0 / 2) *
+                (1 - x * (1.0 / 12) *
+                         (1 - x * (1.0 / 30) *
+                                  (1 - x * (1.0 / 56) * (1 - x * (1.0 / 90) * (1 - x * (1.0 / 132))))));
+    s = 0.5 *
+        (1 - x * (1.0 / 6) *
+                 (1 - x * (1.0 / 20) * (1 - x * (1.0 / 42) * (1 - x * (1.0 / 72) * (1 - x * (1.0 / 110))))));
+  } else {
+    const double angle = std::sqrt(angle2);
+    c = std::cos(0.5 * angle);
+    s = std::sin(0.5 * angle) / angle;
+  }
+  return Quat(c, s * phi.x(), s * phi.y(), s * phi.z());
 }
 
 Vec3 quat_log(const Quat& q) {

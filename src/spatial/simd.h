@@ -38,6 +38,7 @@ inline void store(Packed33& p, const M3& m) {
 
 inline V3 zero3() { return {V4{0, 0, 0, 0}}; }
 inline V3 v3(double x, double y, double z) { return {V4{x, y, z, 0}}; }
+inline V3 v3(const Vec3& v) { return v3(v.x(), v.y(), v.z()); }
 
 inline V3 operator+(V3 a, V3 b) { return {a.m + b.m}; }
 inline V3 operator-(V3 a, V3 b) { return {a.m - b.m}; }

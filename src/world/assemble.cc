@@ -54,7 +54,7 @@ void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
   for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, p);
   const int n = p.rows();
   p.dense.resize(static_cast<std::size_t>(n) * n);
-  response(
+  slot.can_answer = response(
       w.model, slot.impulses, w.ws, slot.response,
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
@@ -194,6 +194,7 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
 
 void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
   Problem& p = slot.problem;
+  slot.can_answer = false;
   p.clear(OperatorKind::kMatrixFree);
   slot.may_walk = may_walk(w, island);
   slot.written_out = slot.impulses;
@@ -296,9 +297,9 @@ bool next_level(const Problem& p, int now, std::vector<int>& level) {
   return any;
 }
 
-double one_sided_velocity(const Workspace& ws, const ImpulseRow& row, int body, double sign) {
-  const Workspace::Velocity& v = ws.velocity[body];
-  const Vec3 at = Vec3(v.v) + Vec3(v.w).cross(row.point - Vec3(ws.pose[body].p));
+double one_sided_velocity(const World::Impl& w, const ImpulseRow& row, int body, double sign) {
+  const Workspace::Velocity& v = w.free_velocity[body];
+  const Vec3 at = Vec3(v.v) + Vec3(v.w).cross(row.point - Vec3(w.ws.pose[body].p));
   return sign * (row.force.dot(at) + row.moment.dot(Vec3(v.w)));
 }
 
@@ -323,8 +324,8 @@ void find_levels(const World::Impl& w, const Island& island, Slot& slot) {
     for (int k = 0; k < block.size; ++k, ++row) {
       const ImpulseRow& r = slot.impulses[row];
       slot.q_above[row] =
-          w.rows.bias[block.row + k] + (body_is_higher ? one_sided_velocity(w.ws, r, r.body, 1)
-                                                       : one_sided_velocity(w.ws, r, r.other, -1));
+          w.rows.bias[block.row + k] +
+          (body_is_higher ? one_sided_velocity(w, r, r.body, 1) : one_sided_velocity(w, r, r.other, -1));
     }
   }
 }

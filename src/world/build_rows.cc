@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/relative_velocity.h"
 #include "karakuri/constraint/contact_rows.h"
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
@@ -60,7 +61,7 @@ void add_couplings(World::Impl& w, double h) {
     if (!w.model.relations[i].held || !w.responds(w.model.relations[i])) continue;
     add_coupling_row(w.model, w.state, w.ws, static_cast<int>(i), w.settings.stabilization, h,
                      w.relation_chord[i], w.rows);
-    w.rows.lambda.back() = w.relation_impulse[i][0];
+    w.rows.lambda[w.rows.size() - 1] = w.relation_impulse[i][0];
   }
 }
 
@@ -124,11 +125,6 @@ void add_springs(World::Impl& w, double h) {
   }
 }
 
-Vec3 velocity_at(const Workspace& ws, int body, const Vec3& point) {
-  const Workspace::Velocity& v = ws.velocity[body];
-  return Vec3(v.v) + Vec3(v.w).cross(point - Vec3(ws.pose[body].p));
-}
-
 /// A contact that slides, or that begins with slip, has kinetic friction.
 double friction_of(const Contact& c, const Surface& surface, const Vec3& u) {
   constexpr double kNoSlip = 1e-3;  // [m/s]
@@ -138,15 +134,29 @@ double friction_of(const Contact& c, const Surface& surface, const Vec3& u) {
   return slides ? surface.kinetic_friction : surface.static_friction;
 }
 
+/// J v of the rows of a contact, which share its point.
+void write_velocities(const Rows& rows, const RowBlock& block, const kernel::RelativeVelocity& u,
+                      std::vector<double>& out) {
+  if (out.size() < rows.impulses.size()) out.resize(rows.impulses.size());
+  const Vec3 linear(u.v[0], u.v[1], u.v[2]), turning(u.w[0], u.w[1], u.w[2]);
+  for (int i = block.row; i < block.row + block.size; ++i)
+    out[i] = rows.impulses[i].force.dot(linear) + rows.impulses[i].moment.dot(turning);
+}
+
 void add_contact(World::Impl& w, int i, double h) {
   const Contact& c = w.contacts[i];
   const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
   const Surface& surface = w.surface_of(c.collider_a, c.collider_b);
-  const Vec3 u = velocity_at(w.ws, b, c.point) - velocity_at(w.ws, a, c.point);
+  const simd::V3 point = simd::v3(c.point.x(), c.point.y(), c.point.z());
+  const auto now = kernel::relative_velocity(b, a, point, w.ws, w.ws.velocity);
+  const auto free = kernel::relative_velocity(b, a, point, w.ws, w.free_velocity);
+  const Vec3 u(now.v[0], now.v[1], now.v[2]);
   const ContactGeometry geometry{a, b, c.point, contact_frame(c.normal), c.separation};
   add_contact_rows(geometry, surface, friction_of(c, surface, u), u.dot(c.normal), w.settings.stabilization,
                    h, i, w.rows);
   const RowBlock& block = w.rows.blocks.back();
+  write_velocities(w.rows, block, now, w.row_velocity);
+  write_velocities(w.rows, block, free, w.row_free);
   if (block.size >= 3 && c.state == ContactState::kStick &&
       w.settings.stabilization.kind == Stabilization::kPosition) {
     // what the solver's tolerance has let slip is taken back: nothing creeps, however long it is held. Not
@@ -162,22 +172,13 @@ void add_contact(World::Impl& w, int i, double h) {
   w.restitution[w.rows.blocks.size() - 1] = surface.restitution;
 }
 
-/// J v of all rows at the velocities of ws. Rows of a contact share a point, and contacts come last.
-void find_row_velocities(const World::Impl& w, std::vector<double>& out) {
-  const std::vector<RowBlock>& blocks = w.rows.blocks;
-  const auto first = std::find_if(blocks.begin(), blocks.end(),
-                                  [](const RowBlock& b) { return b.source == RowSource::kContact; });
-  const int others = first == blocks.end() ? w.rows.size() : first->row;
-  out.resize(w.rows.size());
-  row_velocities({w.rows.impulses.data(), static_cast<std::size_t>(others)}, w.ws,
-                 Eigen::Map<Eigen::VectorXd>(out.data(), others));
-  for (auto block = first; block != blocks.end(); ++block) {
-    const ImpulseRow* row = &w.rows.impulses[block->row];
-    const Vec3 u = velocity_at(w.ws, row->body, row->point) - velocity_at(w.ws, row->other, row->point);
-    const Vec3 turning = Vec3(w.ws.velocity[row->body].w) - Vec3(w.ws.velocity[row->other].w);
-    for (int k = 0; k < block->size; ++k)
-      out[block->row + k] = row[k].force.dot(u) + row[k].moment.dot(turning);
-  }
+/// J v and J v_free of all rows so far, which are those of joints.
+void find_joint_row_velocities(World::Impl& w) {
+  w.row_velocity.resize(std::max(w.row_velocity.size(), w.rows.impulses.size()));
+  w.row_free.resize(w.row_velocity.size());
+  const std::span<const ImpulseRow> rows(w.rows.impulses.data(), w.rows.size());
+  row_velocities(rows, w.ws, Eigen::Map<Eigen::VectorXd>(w.row_velocity.data(), w.rows.size()));
+  row_velocities(rows, w.ws, w.free_velocity, Eigen::Map<Eigen::VectorXd>(w.row_free.data(), w.rows.size()));
 }
 
 /// Rows do not move what does not respond: kinematic and quarantined trees.
@@ -214,20 +215,17 @@ void World::Impl::build_rows(double h) {
   add_tendons(*this, h);
   add_dof_rows(*this, h);
   add_springs(*this, h);
-  restitution.assign(rows.blocks.size() + contacts.size(), 0.0);
-  if (settings.contact != ContactModel::kPenalty) {
-    for (std::size_t i = 0; i < contacts.size(); ++i) {
-      const bool answered = responds(colliders[contacts[i].collider_a].body) ||
-                            responds(colliders[contacts[i].collider_b].body);
-      if (answered) add_contact(*this, static_cast<int>(i), h);
-    }
-  }
-  find_row_velocities(*this, row_velocity);
   penalty_rows.clear();
   if (settings.contact == ContactModel::kPenalty) penalty_contacts(h);
-  state_free.v = v_free;
-  update_velocities(model, state_free, ws);
-  find_row_velocities(*this, row_free);
+  body_velocities(model, ws, Eigen::Map<const Eigen::VectorXd>(v_free.data(), model.nv), free_velocity);
+  find_joint_row_velocities(*this);
+  restitution.assign(rows.blocks.size() + contacts.size(), 0.0);
+  for (std::size_t i = 0; i < contacts.size() && settings.contact != ContactModel::kPenalty; ++i) {
+    const bool answered =
+        responds(colliders[contacts[i].collider_a].body) || responds(colliders[contacts[i].collider_b].body);
+    if (answered) add_contact(*this, static_cast<int>(i), h);
+  }
+  rows.close();
   hold_what_does_not_respond(*this);
 }
 

@@ -12,7 +12,7 @@
 namespace karakuri {
 
 using world_detail::BodyShape;
-using world_detail::FoundManifold;
+using world_detail::FoundContacts;
 using world_detail::Slot;
 
 namespace {
@@ -56,18 +56,30 @@ double margin_of(const World::Impl& w, int a, int b) {
   return std::min(w.reach[a] + w.reach[b], w.settings.contact_margin + size);
 }
 
+/// Without branches: whether boxes overlap is not to be guessed.
+bool overlap(const Aabb& a, const Aabb& b) {
+  int apart = 0;
+  for (int k = 0; k < 3; ++k) apart |= int{a.lo[k] > b.hi[k]} | int{b.lo[k] > a.hi[k]};
+  return apart == 0;
+}
+
 void collide_batch(World::Impl& w, int batch, Slot& slot) {
-  std::vector<FoundManifold>& found = w.found[batch];
-  found.clear();
+  FoundContacts& found = w.found[batch];
+  found.pairs.clear();
+  found.manifolds.clear();
   const int last = std::min<int>((batch + 1) * kBatch, static_cast<int>(w.pairs.size()));
   for (int i = batch * kBatch; i < last; ++i) {
     const auto [a, b] = w.pairs[i].pair;
-    if (!w.collider_awake[a] && !w.collider_awake[b]) continue;
-    if (!w.broadphase.box(a).overlaps(w.broadphase.box(b))) continue;  // grown by reach: nothing is missed
-    slot.manifolds.clear();
+    if (!w.collider_awake[a] && !w.collider_awake[b]) {
+      found.pairs.push_back({i, FoundContacts::kUnchanged});
+      continue;
+    }
+    if (!overlap(w.broadphase.box(a), w.broadphase.box(b))) continue;  // grown by reach: nothing is missed
+    const std::size_t before = found.manifolds.size();
     collide(*w.colliders[a].shape, w.collider_pose[a], *w.colliders[b].shape, w.collider_pose[b],
-            {.margin = margin_of(w, a, b)}, slot.collision, slot.manifolds, &w.pairs[i].hint);
-    for (const Manifold& manifold : slot.manifolds) found.push_back({i, manifold});
+            {.margin = margin_of(w, a, b)}, slot.collision, found.manifolds, &w.pairs[i].hint);
+    if (const auto count = static_cast<std::int32_t>(found.manifolds.size() - before); count > 0)
+      found.pairs.push_back({i, count});
   }
 }
 
@@ -93,6 +105,14 @@ void inherit(const Contact& old, Contact& c) {
   c.turning_impulse = old.turning_impulse;
   c.mobility = old.mobility;
   c.stretch = old.stretch - old.stretch.dot(c.normal) * c.normal;
+}
+
+/// Contacts of a pair, from `at` on, which goes to their end. All ascend by pair.
+std::span<Contact> take_contacts(std::vector<Contact>& all, ProxyPair pair, std::size_t& at) {
+  while (at < all.size() && pair_of(all[at]) < pair) ++at;
+  const std::size_t first = at;
+  while (at < all.size() && pair_of(all[at]) == pair) ++at;
+  return {all.data() + first, at - first};
 }
 
 /// Matches contacts [first, end) with [old_first, old_last), all of one pair: by feature, else by place.
@@ -148,23 +168,17 @@ void World::Impl::detect(double h) {
   contacts.clear();
   std::size_t old = 0;
   for (int batch = 0; batch < batches; ++batch) {
-    std::size_t at = 0;
-    const int last = std::min<int>((batch + 1) * kBatch, static_cast<int>(pairs.size()));
-    for (int i = batch * kBatch; i < last; ++i) {
+    const Manifold* next = found[batch].manifolds.data();
+    for (const auto& [i, count] : found[batch].pairs) {
       const ProxyPair pair = pairs[i].pair;
-      while (old < contacts_before.size() && pair_of(contacts_before[old]) < pair) ++old;
-      const std::size_t old_first = old;
-      while (old < contacts_before.size() && pair_of(contacts_before[old]) == pair) ++old;
-      const std::span<Contact> before(contacts_before.data() + old_first, old - old_first);
-      const std::size_t first = contacts.size();
-      if (!collider_awake[pair.a] && !collider_awake[pair.b]) {  // nothing has moved
+      const std::span<Contact> before = take_contacts(contacts_before, pair, old);
+      if (count == FoundContacts::kUnchanged) {
         contacts.insert(contacts.end(), before.begin(), before.end());
         continue;
       }
-      for (; at < found[batch].size() && found[batch][at].pair == i; ++at) {
-        const Manifold& m = found[batch][at].manifold;
-        for (int k = 0; k < m.count; ++k) make_contact(*this, pair, m, k, contacts.emplace_back());
-      }
+      const std::size_t first = contacts.size();
+      for (const Manifold* end = next + count; next != end; ++next)
+        for (int k = 0; k < next->count; ++k) make_contact(*this, pair, *next, k, contacts.emplace_back());
       match({contacts.data() + first, contacts.size() - first}, before);
     }
   }

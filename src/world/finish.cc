@@ -24,7 +24,9 @@ ContactState classify(const Rows& rows, const RowBlock& block, double slip, doub
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
   Contact& c = w.contacts[block.index];
   const ContactImpulse step = read_contact_impulse(w.rows, block, w.rows.lambda.data());
-  const ContactImpulse all = read_contact_impulse(w.rows, block, w.total.data());
+  const bool bounces = !std::equal(w.total.begin() + block.row, w.total.begin() + block.row + block.size,
+                                   w.rows.lambda.begin() + block.row);
+  const ContactImpulse all = bounces ? read_contact_impulse(w.rows, block, w.total.data()) : step;
   c.impulse = step.force;
   c.turning_impulse = step.moment;
   c.force = all.force / h;
@@ -44,15 +46,17 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
     c.stretch.setZero();
 }
 
-/// What joints did; of trees that sleep it stays as it was.
+/// What joints did; of trees that sleep it stays as it was. Of other dofs it is always zero.
 void clear_joint_impulses(World::Impl& w) {
   w.limit_before = w.limit_impulse;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    if (!w.trees[t].awake) continue;
-    const Tree& tree = w.model.trees[t];
-    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    for (std::vector<double>* v : {&w.friction_impulse, &w.drive_impulse, &w.limit_impulse})
-      std::fill(v->begin() + root.first_v, v->begin() + last.first_v + last.dofs, 0.0);
+  const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake; };
+  for (const std::int32_t dof : w.driven_dofs)
+    if (is_awake(dof)) w.drive_impulse[dof] = 0;
+  for (const std::int32_t dof : w.rubbing_dofs)
+    if (is_awake(dof)) w.friction_impulse[dof] = 0;
+  for (const std::int32_t b : w.limited_bodies) {
+    const Body& body = w.model.bodies[b];
+    if (w.trees[w.tree_of[b]].awake) std::fill_n(w.limit_impulse.begin() + body.first_v, body.dofs, 0.0);
   }
 }
 
@@ -93,13 +97,19 @@ void read_impulses(World::Impl& w, double h) {
 /// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
 void read_drives(World::Impl& w, double h) {
   const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
-  for (int i = 0; i < w.model.nv; ++i) {
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    if (!w.trees[t].awake) continue;
+    const Tree& tree = w.model.trees[t];
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    std::copy(w.effort.begin() + root.first_v, w.effort.begin() + last.first_v + last.dofs,
+              w.drive_effort.begin() + root.first_v);
+  }
+  for (const std::int32_t i : w.driven_dofs) {
     const Drive& drive = w.drives[i];
     if (!w.trees[w.tree_of[w.model.dofs[i].body]].awake) continue;
-    w.drive_effort[i] = w.effort[i];
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;
-    } else if (drive.stiffness > 0 || drive.damping > 0) {
+    } else if (drive.is_set()) {
       const double v = ahead > 0 ? w.state.v[i] : w.v_before[i];
       const double q =
           dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);

@@ -43,6 +43,7 @@ void add_unilateral_rows(World::Impl& w, int root) {
 }
 
 void solve_rows(World::Impl& w) {
+  w.rows.close();
   w.row_velocity.resize(w.rows.impulses.size());
   row_velocities(w.rows.impulses, w.ws, Eigen::Map<Eigen::VectorXd>(w.row_velocity.data(), w.rows.size()));
   w.release_unresponsive(w.rows.impulses);

@@ -110,8 +110,9 @@ struct Island {
   double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
   solver::Report report;
-  bool refused = false;  // by the method that was asked for
-  bool solved = false;   // already: by the impulses of the last step, as loops alone, or as towers
+  bool refused = false;   // by the method that was asked for
+  bool solved = false;    // already: by the impulses of the last step, as loops alone, or as towers
+  bool answered = false;  // its trees' velocities are in v_answered
 };
 
 struct Towers;
@@ -122,8 +123,8 @@ struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
 
   CollisionWorkspace collision;
-  std::vector<Manifold> manifolds;
   ResponseBuffers response;
+  bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Heap heap;
   std::shared_ptr<Towers> towers = make_towers();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
@@ -146,9 +147,14 @@ struct Slot {
 };
 
 /// Contacts found by one batch of pairs.
-struct FoundManifold {
-  std::int32_t pair;
-  Manifold manifold;
+struct FoundContacts {
+  static constexpr std::int32_t kUnchanged = -1;  // both sleep: the contacts of the last step stay
+  struct Pair {
+    std::int32_t pair;   // of World::Impl::pairs; ascending
+    std::int32_t count;  // of manifolds
+  };
+  std::vector<Pair> pairs;
+  std::vector<Manifold> manifolds;
 };
 
 /// Where the impulse of a coupling or tendon is kept in Persistent::relation_impulse.
@@ -181,6 +187,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> tree_of;         // by body; -1: the world
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
+  std::vector<std::int32_t> driven_dofs;     // with a spring, a damper or a drive
   std::vector<JointId> joint_of_body;        // that carries it
   std::vector<LinkId> root_links;            // by tree: a link of its first body
   std::uint64_t scene_hash = 0;              // of the scene as it was made
@@ -212,13 +219,17 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
   std::vector<std::uint8_t> collider_awake;
-  std::vector<std::vector<world_detail::FoundManifold>> found;  // by batch
+  std::vector<world_detail::FoundContacts> found;   // by batch
+  std::vector<Workspace::Velocity> free_velocity;   // of bodies, at v_free; ws.velocity is that at the start
+  std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
   Rows rows;
   std::vector<double> row_velocity;        // J v at the start, then at the end of the step
   std::vector<double> row_trial;           // J v with the impulses of the last step
   std::vector<double> row_free;            // J v_free
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
+  std::vector<double> unanswered;          // those of `total` that v_answered does not know yet
+  std::vector<double> v_answered;          // nv; v_free and what impulses do to trees that have answered them
   std::vector<double> correction;          // pseudo-impulses of the position correction, by row
   std::vector<double> restitution;         // by block
   std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it
@@ -233,7 +244,8 @@ struct World::Impl : world_detail::Persistent {
   bool is_shifted = false;                            // any position is corrected in this step
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
-  std::vector<std::uint8_t> fast;  // by collider
+  std::vector<std::uint8_t> fast;       // by collider
+  std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
   struct Floating {
     bool keeps = false;    // a tree of several bodies: its momentum is kept
     bool free = false;     // on a free joint, and nothing fixed touches it
@@ -244,9 +256,10 @@ struct World::Impl : world_detail::Persistent {
   };
   std::vector<Floating> floats;     // by tree
   std::vector<TreeMotion> motions;  // by tree that counts: before it moves, with the momentum it will have
+  std::vector<Force> from_outside;  // by tree that counts: impulses of other trees, about its root's origin
   std::vector<TreeMotion> group_wanted, group_now;             // of one set
   std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
-  bool any_floats = false, any_groups = false;
+  bool any_groups = false;
   std::vector<double> free_until;                 // by tree: share of the step that it moves
   std::vector<double> limit_before;               // nv
   std::vector<double> still_of_set;               // by tree
@@ -286,13 +299,14 @@ struct World::Impl : world_detail::Persistent {
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
-  void hold_loops(std::vector<double>& a);  // loops.cc: accelerations, at the poses and velocities of ws
-  void remember_momentum(double h);         // keep_momentum.cc
-  void give_momentum_back(double h);        // keep_momentum.cc
-  void keep_group_momentum(double h);       // keep_momentum.cc: of trees that loops hold together
-  void stop_fast_bodies(double h);          // stop_fast_bodies.cc
-  void quarantine_infinite_states();        // quarantine.cc
-  void finish(double h);                    // finish.cc: read-outs, events, sleep
+  void hold_loops(std::vector<double>& a);      // loops.cc: accelerations, at the poses and velocities of ws
+  void find_floating();                         // keep_momentum.cc: which trees keep their momentum
+  void remember_momentum(int tree, double h);   // keep_momentum.cc
+  void give_momentum_back(int tree, double h);  // keep_momentum.cc
+  void keep_group_momentum(double h);           // keep_momentum.cc: of trees that loops hold together
+  void stop_fast_bodies(double h);              // stop_fast_bodies.cc
+  void quarantine_infinite_states();            // quarantine.cc
+  void finish(double h);                        // finish.cc: read-outs, events, sleep
 
   // ---- changes of structure; structure.cc
   int find_loop(JointId joint) const;  // in model.loops; -1: none
@@ -300,6 +314,7 @@ struct World::Impl : world_detail::Persistent {
   void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
   bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
   void find_special_dofs(int body);                           // make.cc: limited, rubbing
+  void find_driven_dofs();                                    // free_motion.cc: after any change of drives
   std::vector<int> colliders_on(int body) const;              // make.cc
   void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;

@@ -59,7 +59,11 @@ void World::Impl::connect_trees() {
     const int first = tree_of[model.dofs[r.terms[0].dof].body];
     r.for_each_dof([&](const Relation::Term& t) { unite(*this, first, tree_of[model.dofs[t.dof].body]); });
   }
+  ProxyPair last{-1, -1};
   for (const Contact& c : contacts) {
+    const ProxyPair pair{c.collider_a, c.collider_b};
+    if (pair == last) continue;  // contacts ascend by pair
+    last = pair;
     const int a = tree_of[colliders[c.collider_a].body], b = tree_of[colliders[c.collider_b].body];
     unite(*this, a, b);
     if (has_unresponsive) {

@@ -23,17 +23,31 @@ namespace {
 
 using Floating = World::Impl::Floating;
 
-/// Free bodies see to themselves (move_bodies.cc), unless loops hold them.
-void find_floating(World::Impl& w) {
+/// Free bodies see to themselves (move_bodies.cc), unless loops hold them. @return Whether any tree floats.
+bool find_free(World::Impl& w) {
+  bool any = false;
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     const Body& root = w.model.bodies[w.model.trees[t].first];
     const bool floats = root.kind == JointKind::kFree && w.trees[t].responds();
     w.floats[t] = {.keeps = floats && !root.alone, .free = floats};
+    any = any || w.floats[t].keeps || (floats && w.holds_anything());
   }
-  for (int i = 0; i < w.rows.size(); ++i) {
-    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) {
+  return any;
+}
+
+bool all_zero(const std::vector<double>& x, const RowBlock& block) {
+  return std::all_of(x.begin() + block.row, x.begin() + block.row + block.size,
+                     [](double value) { return value == 0; });
+}
+
+/// What touches trees from outside, by the blocks of rows, each of which acts on the same bodies.
+void find_touched(World::Impl& w) {
+  for (const RowBlock& block : w.rows.blocks) {
+    const bool pushes = !all_zero(w.total, block);
+    if (!pushes && all_zero(w.correction, block)) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) {
       const int a = w.tree_of[row->body], b = w.tree_of[row->other];
-      if (a == b || (w.total[i] == 0 && w.correction[i] == 0)) continue;
+      if (a == b) continue;
       for (const int t : {a, b})
         if (t >= 0) w.floats[t].touched = true;
       if (a >= 0 && b >= 0 && !(w.trees[a].responds() && w.trees[b].responds()))
@@ -41,7 +55,7 @@ void find_floating(World::Impl& w) {
       if (a < 0 || b < 0) {
         Floating& tree = w.floats[a < 0 ? b : a];
         tree.free = false;
-        tree.keeps = tree.keeps && w.total[i] == 0;
+        tree.keeps = tree.keeps && !pushes;
       }
     }
   }
@@ -49,7 +63,6 @@ void find_floating(World::Impl& w) {
 
 /// (4): all trees of a set that loops or couplings hold together, where each floats.
 void find_groups(World::Impl& w) {
-  w.any_groups = false;
   if (!w.holds_anything() || w.settings.integrator != Integrator::kSemiImplicit) return;
   const auto join = [&](int a, int b) {
     if (a >= 0 && b >= 0 && a != b) w.floats[w.root_of(a)].leads = true;
@@ -75,26 +88,39 @@ void find_groups(World::Impl& w) {
   }
 }
 
-/// Adds a wrench at a point to the momentum that the tree of `body` will have.
-void add_impulse(World::Impl& w, int body, double sign, const Vec3& point, const Vec3& force,
-                 const Vec3& moment) {
+/// Adds the impulse of a row on one of its bodies to what its tree gets from outside.
+void add_impulse(World::Impl& w, int body, double impulse, const ImpulseRow& row) {
   const int t = w.tree_of[body];
   if (t < 0 || !w.floats[t].counts()) return;
-  TreeMotion& m = w.motions[t];
-  m.momentum = m.momentum + Force{sign * (moment + (point - m.center).cross(force)), sign * force};
+  const Vec3 arm = row.point - Vec3(w.ws.pose[w.model.trees[t].first].p);
+  w.from_outside[t] =
+      w.from_outside[t] + Force{impulse * (row.moment + arm.cross(row.force)), impulse * row.force};
+}
+
+void sum_impulses(World::Impl& w) {
+  for (std::size_t t = 0; t < w.trees.size(); ++t) w.from_outside[t] = {};
+  for (int i = 0; i < w.rows.size(); ++i) {
+    const ImpulseRow& row = w.rows.impulses[i];  // further parts are joints', inside one tree
+    if (w.total[i] == 0 || w.tree_of[row.body] == w.tree_of[row.other]) continue;
+    add_impulse(w, row.body, w.total[i], row);
+    add_impulse(w, row.other, -w.total[i], row);
+  }
 }
 
 /// (1), of forces on bodies and on the free joint itself.
 void add_forces(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
   const Body& root = w.model.bodies[tree.first];
-  w.motions[t].momentum.force += h * w.motions[t].mass * w.model.gravity;
-  for (int i = tree.first; i < tree.last; ++i)
-    add_impulse(w, i, h, w.ws.pose[i].p, w.f_ext[i].force, w.f_ext[i].moment);
+  TreeMotion& m = w.motions[t];
+  const auto add = [&](int body, const Force& at_origin) {
+    m.momentum = m.momentum + (at_origin * h).shifted(m.center - Vec3(w.ws.pose[body].p));
+  };
+  m.momentum.force += h * m.mass * w.model.gravity;
+  for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) add(i, w.f_ext[i]);
   const Eigen::Map<const Eigen::Matrix<double, 6, 1>> joint(w.tau.data() + root.first_v);
   if (joint.isZero(0)) return;
   const Mat3 F = root.R_PF;
-  add_impulse(w, tree.first, h, w.ws.pose[tree.first].p, F * joint.head<3>(), F * joint.tail<3>());
+  add(tree.first, {F * joint.tail<3>(), F * joint.head<3>()});
 }
 
 /// Several trees as one rigid body.
@@ -139,38 +165,30 @@ void give(World::Impl& w, int t, const Missing& m, bool shifts) {
 
 }  // namespace
 
-void World::Impl::remember_momentum(double h) {
-  find_floating(*this);
+void World::Impl::find_floating() {
+  any_groups = false;
+  if (!find_free(*this)) return;
+  find_touched(*this);
   find_groups(*this);
-  any_floats =
-      std::any_of(floats.begin(), floats.end(), [](const Floating& floating) { return floating.counts(); });
-  if (!any_floats) return;
-  state_free.v = v_before;
-  update_velocities(model, state_free, ws);
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (!floats[t].counts()) continue;
-    motions[t] = tree_motion(model, ws, model.trees[t]);
-    add_forces(*this, static_cast<int>(t), h);
-  }
-  for (int i = 0; i < rows.size(); ++i) {
-    const ImpulseRow& row = rows.impulses[i];  // further parts are joints', inside one tree
-    if (total[i] == 0 || tree_of[row.body] == tree_of[row.other]) continue;
-    add_impulse(*this, row.body, total[i], row.point, row.force, row.moment);
-    add_impulse(*this, row.other, -total[i], row.point, row.force, row.moment);
-  }
+  if (std::any_of(floats.begin(), floats.end(), [](const Floating& f) { return f.counts(); }))
+    sum_impulses(*this);
 }
 
-void World::Impl::give_momentum_back(double h) {
-  if (!any_floats) return;
-  update_poses(model, state, ws);
-  update_velocities(model, state, ws);
-  const bool shifts = settings.integrator == Integrator::kSemiImplicit;
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (!floats[t].keeps) continue;
-    const TreeMotion now = tree_motion(model, ws, model.trees[t]);
-    const bool alone = floats[t].free && !floats[t].touched;
-    give(*this, static_cast<int>(t), missing(*this, motions[t], now, h), shifts && alone);
-  }
+void World::Impl::remember_momentum(int t, double h) {
+  if (!floats[t].counts()) return;
+  TreeMotion& m = motions[t] = tree_motion(model, ws, model.trees[t]);
+  add_forces(*this, t, h);
+  m.momentum = m.momentum + from_outside[t].shifted(m.center - Vec3(ws.pose[model.trees[t].first].p));
+}
+
+void World::Impl::give_momentum_back(int t, double h) {
+  if (!floats[t].keeps) return;
+  const Tree& tree = model.trees[t];
+  update_poses(model, state, tree, ws);
+  update_velocities(model, state, tree, ws);
+  const bool alone = floats[t].free && !floats[t].touched;
+  give(*this, t, missing(*this, motions[t], tree_motion(model, ws, tree), h),
+       alone && settings.integrator == Integrator::kSemiImplicit);
 }
 
 void World::Impl::keep_group_momentum(double h) {

@@ -424,9 +424,9 @@ int map_rows(const World::Impl& w, LoopStage& s) {
   return found;
 }
 
-/// J v + bias of the rows that are alone, at the velocities of w.ws. @return Its size.
+/// J v + bias of the rows that are alone, at w.free_velocity. @return Its size.
 double velocities_alone(const World::Impl& w, LoopStage& s) {
-  row_velocities(s.seen, w.ws, as_vector(s.right));
+  row_velocities(s.seen, w.ws, w.free_velocity, as_vector(s.right));
   for (int i = 0; i < s.size(); ++i)
     s.right[i] = s.world_row[i] >= 0 ? s.right[i] + w.rows.bias[s.world_row[i]] : 0;
   return as_vector(s.right).norm();
@@ -447,7 +447,7 @@ void finish_alone(World::Impl& w, const LoopStage& s, const solver::Report& repo
   }
   if (all) return;
   w.state_free.v = w.v_free;
-  update_velocities(w.model, w.state_free, w.ws);
+  body_velocities(w.model, w.ws, w.state_free.v_view(), w.free_velocity);
 }
 
 }  // namespace
@@ -526,7 +526,7 @@ void World::Impl::solve_loops_alone() {
     take_back(*this, s, state_free.v_view(), 1);
     for (int i = 0; i < s.size(); ++i)
       if (s.world_row[i] >= 0) rows.lambda[s.world_row[i]] += s.x[i];
-    update_velocities(model, state_free, ws);
+    body_velocities(model, ws, state_free.v_view(), free_velocity);
     residual = velocities_alone(*this, s);
     if (!(residual < 0.5 * before)) break;  // a contradiction
   }

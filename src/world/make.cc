@@ -123,7 +123,9 @@ void add_colliders(World::Impl& w) {
       w.collider_infos.push_back({entry.id, p.shape, p.X_LS, known ? known->surface : Surface{}});
       w.colliders.push_back(c);
       const bool fixed = c.body == 0;
-      const Aabb box = fixed ? bounding_box(shape, c.X_BS) : Aabb::of(Vec3::Zero(), Vec3::Zero());
+      const double margin = 0.5 * w.settings.contact_margin;
+      const Aabb box =
+          fixed ? bounding_box(shape, c.X_BS).grown(margin) : Aabb::of(Vec3::Zero(), Vec3::Zero());
       w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed);
     }
   }
@@ -199,6 +201,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
         &acceleration, &v_free, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
+  free_velocity.resize(bodies);
+  trial_velocity.resize(bodies);
   drives.resize(nv);
   drive_is_row.resize(nv);
   scene_loops = model.loops.size();
@@ -213,6 +217,8 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   free_until.resize(count);
   floats.resize(count);
   motions.resize(count);
+  from_outside.resize(count);
+  is_viewed.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
   tree_of.assign(bodies, -1);
@@ -321,6 +327,7 @@ void World::Impl::use_threads(int count) {
 }
 
 void World::Impl::after_restore() {
+  find_driven_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const BodyShape& c = colliders[i];

@@ -36,9 +36,10 @@ int end_dof(const Model& model, const Tree& tree) {
 /// Which trees an impulse of the step itself acts on.
 void mark_pushed(World::Impl& w) {
   std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
-  for (int i = 0; i < w.rows.size(); ++i) {
-    if (w.rows.lambda[i] == 0) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more)
+  for (const RowBlock& block : w.rows.blocks) {  // whose rows act on the same bodies
+    const double* lambda = w.rows.lambda.data() + block.row;
+    if (std::all_of(lambda, lambda + block.size, [](double x) { return x == 0; })) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more)
       for (const int body : {row->body, row->other})
         if (w.tree_of[body] >= 0) w.pushed[w.tree_of[body]] = 1;
   }
@@ -77,8 +78,9 @@ void move_tree(World::Impl& w, int t, double h) {
   const Body& root = w.model.bodies[tree.first];
   const int first = first_dof(w.model, tree), end = end_dof(w.model, tree);
   const bool explicit_euler = w.settings.integrator == Integrator::kExplicit;
-  for (int i = first; i < end; ++i)
-    w.move[i] = (explicit_euler ? w.v_before[i] : w.state.v[i]) + w.shift[i] / h;
+  const std::vector<double>& v = explicit_euler ? w.v_before : w.state.v;
+  for (int i = first; i < end; ++i) w.move[i] = v[i];
+  for (int i = first; i < end && w.is_shifted; ++i) w.move[i] += w.shift[i] / h;
   const bool flies =
       root.kind == JointKind::kFree && w.trees[t].responds() && !w.pushed[t] && !explicit_euler;
   if (flies) {
@@ -210,11 +212,12 @@ void runge_kutta(World::Impl& w, double h) {
 }  // namespace
 
 void World::Impl::move_bodies(double h) {
-  std::fill(shift.begin(), shift.end(), 0.0);
   is_shifted = std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return slot.corrected; });
-  if (is_shifted)
+  if (is_shifted) {
+    std::fill(shift.begin(), shift.end(), 0.0);
     apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(correction.data(), rows.size()),
                    ws, as_vector(shift));
+  }
   if (settings.integrator == Integrator::kRk4) {
     const bool any = std::any_of(bounce.begin(), bounce.end(), [](double x) { return x != 0; });
     if (any)
@@ -225,16 +228,22 @@ void World::Impl::move_bodies(double h) {
     return;
   }
   mark_pushed(*this);
-  state.v = v_free;
+  state.v = v_answered;
   if (rows.size() > 0)
-    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(total.data(), rows.size()), ws,
+    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(unanswered.data(), rows.size()),
+                   ws,
                    state.v_view());  // (1)
-  remember_momentum(h);
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (trees[t].awake && !trees[t].quarantined) move_tree(*this, static_cast<int>(t), h);
+  find_floating();
+  const int count = static_cast<int>(trees.size());
+  const bool loops = holds_anything();  // which are closed before momentum is given back
+  for (int t = 0; t < count; ++t) {     // all of a tree at once, while its poses are at hand
+    remember_momentum(t, h);
+    if (trees[t].awake && !trees[t].quarantined) move_tree(*this, t, h);
+    if (!loops) give_momentum_back(t, h);
   }
+  if (!loops) return;
   close_loops(state, h);
-  give_momentum_back(h);
+  for (int t = 0; t < count; ++t) give_momentum_back(t, h);
 }
 
 }  // namespace karakuri

@@ -339,7 +339,24 @@ void scatter(const Task& t) {
   }
 }
 
+/// v+ of the island's trees where their responses are at hand; else move_bodies() finds it from the impulses.
+bool answer(const Task& t) {
+  if (!t.slot.can_answer) return false;
+  std::vector<double>& total = t.slot.change;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    for (int k = 0; k < block.size; ++k, ++row) total[row] = t.slot.lambda[row] + t.w.bounce[block.row + k];
+  }
+  const auto as_vector = [](std::vector<double>& v) {
+    return Eigen::Map<Eigen::VectorXd>(v.data(), static_cast<Eigen::Index>(v.size()));
+  };
+  answer_impulses(t.w.model, t.w.ws, as_vector(total), t.slot.response, as_vector(t.w.v_answered));
+  return true;
+}
+
 void solve_island(const Task& t, Island& island) {
+  island.answered = false;
   if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
   solver::Settings settings = solver_settings(t.w.settings, island.rows);
   world_detail::assemble(t.w, island, t.slot);
@@ -358,6 +375,7 @@ void solve_island(const Task& t, Island& island) {
   island.refused = refused;
   correct_positions(t, settings);
   scatter(t);
+  island.answered = answer(t);
 }
 
 }  // namespace
@@ -366,6 +384,7 @@ void World::Impl::solve_islands(double h) {
   bounce.assign(rows.impulses.size(), 0.0);
   correction.assign(rows.impulses.size(), 0.0);
   for (Slot& slot : slots) slot.corrected = false;
+  v_answered = v_free;
   accept_what_holds(h);
   solve_loops_alone();
   world_detail::solve_towers(*this, h);
@@ -374,6 +393,14 @@ void World::Impl::solve_islands(double h) {
   });
   total.resize(rows.impulses.size());
   for (int i = 0; i < rows.size(); ++i) total[i] = bounce[i] + rows.lambda[i];
+  unanswered = total;
+  for (const Island& island : islands) {
+    if (island.solved || !island.answered) continue;
+    for (int b = 0; b < island.block_count; ++b) {
+      const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
+      std::fill_n(unanswered.begin() + block.row, block.size, 0.0);
+    }
+  }
   report = {};
   report.rows = rows.size();
   report.islands = static_cast<int>(islands.size());

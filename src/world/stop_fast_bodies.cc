@@ -94,6 +94,16 @@ double free_share(const World::Impl& w, ProxyPair pair, const Transform& end_a, 
   return stops ? impact.t : 1;
 }
 
+/// Of a collider at the end of the step, in `view`, tree by tree as they are asked for.
+Transform end_pose(World::Impl& w, int collider) {
+  const BodyShape& c = w.colliders[collider];
+  if (const int t = w.tree_of[c.body]; t >= 0 && !w.is_viewed[t]) {
+    update_poses(w.model, w.state, w.model.trees[t], w.view);
+    w.is_viewed[t] = 1;
+  }
+  return world_detail::pose_of(w.view, c);
+}
+
 }  // namespace
 
 void World::Impl::stop_fast_bodies(double h) {
@@ -105,12 +115,12 @@ void World::Impl::stop_fast_bodies(double h) {
     any = any || fast[i];
   }
   if (!any) return;
-  update_poses(model, state, view);
+  std::fill(is_viewed.begin(), is_viewed.end(), std::uint8_t{0});
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
     if (!fast[a] && !fast[b]) continue;
-    const double share = free_share(*this, memory.pair, world_detail::pose_of(view, colliders[a]),
-                                    world_detail::pose_of(view, colliders[b]), slots[0].collision);
+    const double share =
+        free_share(*this, memory.pair, end_pose(*this, a), end_pose(*this, b), slots[0].collision);
     if (share == 1) continue;
     for (const int c : {a, b}) {
       if (const int tree = tree_of[colliders[c].body]; tree >= 0)

@@ -126,13 +126,15 @@ void fit_scratch(World::Impl& w) {
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
-  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.still_of_set);
+  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.is_viewed,
+       w.still_of_set);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
-  size(bodies, w.f_ext, w.past_forces);
+  size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
     slot.response.fit(w.model);
     slot.tree_subsystem.resize(count, -1);
   }
+  w.find_driven_dofs();
   w.view_fresh = w.past_fresh = false;
 }
 
@@ -333,6 +335,7 @@ void write(World::Impl& w, const Coordinates& c) {
        {&w.effort, &w.drive_effort, &w.limit_impulse, &w.friction_impulse, &w.drive_impulse})
     std::swap((*v)[entry.first_v], (*v)[entry.first_v + 1]);
   std::swap(w.drives[entry.first_v], w.drives[entry.first_v + 1]);
+  w.find_driven_dofs();
 }
 
 /// The new joint's own, from where its links are and how they move.

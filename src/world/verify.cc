@@ -1,5 +1,5 @@
 // Islands at rest are solved already: the impulses of the last step hold this one too. Where all trees of an
-// island were slow in the last step, its old impulses are tried before anything is assembled,
+// island hardly moved in the last step, its old impulses are tried before anything is assembled,
 //   u = J (v_free + M^-1 J^T lambda)                                                                      (1)
 // and kept when the natural map of u and lambda is well within tolerance. That costs one pass over bodies and
 // rows. An error that is let through comes back as velocity in the next step, and stacks magnify it from step
@@ -46,7 +46,7 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
   return 0;
 }
 
-/// Whether the island may be tried: slow, known, and nothing about to bounce.
+/// Whether the island may be tried: known, and nothing about to bounce.
 bool is_candidate(const World::Impl& w, const Island& island) {
   for (int b = 0; b < island.block_count; ++b) {
     const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
@@ -56,11 +56,24 @@ bool is_candidate(const World::Impl& w, const Island& island) {
   return true;
 }
 
+/// Whether the tree moves so little that the load on its contacts can be what it was: where a robot lies and
+/// an arm swings, gravity alone changes it by far more than a tolerance.
+bool hardly_moves(const World::Impl& w, int t) {
+  constexpr double kHardly = 1e-4;  // of what is slow
+  const Tree& tree = w.model.trees[t];
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  const auto* v = w.state.v.data();
+  return w.trees[t].still > 0 && std::all_of(v + root.first_v, v + last.first_v + last.dofs, [&](double x) {
+           return std::abs(x) < kHardly * w.settings.sleep.speed;
+         });
+}
+
 void find_candidates(World::Impl& w) {
-  for (Island& island : w.islands) island.solved = true;  // here: all its trees are slow
+  for (Island& island : w.islands) island.solved = true;  // here: all its trees hardly move
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
-    if (island >= 0 && !(w.trees[t].still > 0)) w.islands[island].solved = false;
+    if (island >= 0 && w.islands[island].solved)
+      w.islands[island].solved = hardly_moves(w, static_cast<int>(t));
   }
   for (Island& island : w.islands) island.solved = island.solved && is_candidate(w, island);
 }
@@ -120,9 +133,9 @@ void World::Impl::accept_what_holds(double h) {
   state_free.v = v_free;
   apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(rows.lambda.data(), rows.size()), ws,
                  state_free.v_view());
-  update_velocities(model, state_free, ws);
-  row_velocities(rows.impulses, ws, Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
-  bool all = true;
+  body_velocities(model, ws, state_free.v_view(), trial_velocity);
+  row_velocities(rows.impulses, ws, trial_velocity,
+                 Eigen::Map<Eigen::VectorXd>(row_trial.data(), rows.size()));
   for (Island& island : islands) {
     if (island.solved) {
       const double unit = settings.tolerance * std::sqrt(static_cast<double>(island.rows));
@@ -133,16 +146,12 @@ void World::Impl::accept_what_holds(double h) {
       island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
       island.refused = false;
     }
-    all = all && island.solved;
     if (!island.solved) continue;
     for (int b = 0; b < island.block_count; ++b) {
       const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
       std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
     }
   }
-  if (all) return;
-  state_free.v = v_free;
-  update_velocities(model, state_free, ws);
 }
 
 }  // namespace karakuri

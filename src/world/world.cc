@@ -271,7 +271,12 @@ bool World::set_drive(JointId id, const Drive& drive, int dof) {
   Drive& to = w.drives[joint->first_v + dof];
   const bool same = to.stiffness == drive.stiffness && to.damping == drive.damping &&
                     to.q_target == drive.q_target && to.v_target == drive.v_target && to.limit == drive.limit;
+  const bool was_set = to.is_set();
   to = drive;
+  if (to.is_set() != was_set) {
+    w.drive_impulse[joint->first_v + dof] = 0;
+    w.find_driven_dofs();
+  }
   if (!same) w.wake_tree(w.tree_of[joint->body]);
   return true;
 }

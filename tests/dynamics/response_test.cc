@@ -109,6 +109,30 @@ TEST(Response, ImpulsesChangeVelocitiesByTheResponse) {
   }
 }
 
+TEST(Response, AnswersImpulsesAsTheyAreApplied) {
+  Random random(24);
+  int answered = 0;
+  for (const TestModel& m : all_tree_models()) {
+    SCOPED_TRACE(m.name);
+    Workspace ws(m.model);
+    ResponseBuffers buffers(m.model);
+    State state = random_state(m.model, random);
+    update_poses(m.model, state, ws);
+    articulated_factor(m.model, ws);
+    std::vector<ImpulseRow> rows = random_rows(m.model, 13, random), parts = random_rows(m.model, 26, random);
+    add_parts(rows, parts);
+    Eigen::MatrixXd A(13, 13);
+    if (!response(m.model, rows, ws, buffers, A)) continue;
+    ++answered;
+    const Eigen::VectorXd impulses = random_vector(13, random);
+    Eigen::VectorXd applied = state.v_view(), answer = state.v_view();
+    apply_impulses(m.model, rows, impulses, ws, applied);
+    answer_impulses(m.model, ws, impulses, buffers, answer);
+    EXPECT_LT((answer - applied).norm(), 1e-11 * (1 + (applied - state.v_view()).norm()));  // cond(M) < 1e5
+  }
+  EXPECT_GT(answered, 5);
+}
+
 TEST(Response, LongChainsByPropagation) {
   for (const int links : {100, 1000}) {
     SCOPED_TRACE(links);

@@ -102,7 +102,7 @@ Result<Shape> make_compound(const std::vector<ShapeAt>& parts);
 /// belongs to as `where`; nothing when it is fine.
 std::vector<Diagnostic> check(const Shape& shape, const std::string& where);
 
-/// Bounding box in the frame in which X is the shape's pose. A plane's box is infinite.
+/// Bounding box in the frame in which X is the shape's pose. Of a plane it ends, if at all, on the plane.
 Aabb bounding_box(const Shape& shape, const Transform& X);
 /// Radius of the sphere about the shape's origin that holds it; infinite for a plane.
 double bounding_radius(const Shape& shape);

@@ -51,7 +51,7 @@ struct RowBlock {
   std::uint8_t which = 0;  // of a loop's rows these are: bit k for row k
 };
 
-/// clear() keeps the memory. Units: translational rows m/s and N s, rotational rows rad/s and N m s.
+/// Built between clear() and close(). Units: translational rows m/s and N s, rotational rows rad/s and N m s.
 struct Rows {
   std::vector<RowBlock> blocks;
   std::vector<ImpulseRow> impulses;  // the velocity J v and the impulse J^T lambda of each row
@@ -63,12 +63,17 @@ struct Rows {
   std::vector<double> friction;      // coefficients of the tangential rows of cones
   std::vector<double> lambda;        // in: warm start, out: impulses
 
-  int size() const { return static_cast<int>(impulses.size()); }
+  int size() const { return count; }
+  /// Keeps the arrays as they are: their rows are overwritten one by one.
   void clear();
+  /// After the last row: the arrays end with it.
+  void close();
   /// Room in `parts` for all rows of the model's couplings and tendons.
   void reserve(const Model& model);
   /// Appends a block of zeroed rows; returns its first row.
   int add(solver::RowKind kind, RowSource source, int index, int size);
+
+  int count = 0;  // of rows
 };
 
 }  // namespace karakuri

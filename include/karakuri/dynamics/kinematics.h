@@ -10,8 +10,14 @@ namespace karakuri {
 
 /// ws.pose, ws.axis from state.q.
 void update_poses(const Model& model, const State& state, Workspace& ws);
+/// Of one tree.
+void update_poses(const Model& model, const State& state, const Tree& tree, Workspace& ws);
 /// ws.velocity from state.v.  @pre update_poses() with this q.
 void update_velocities(const Model& model, const State& state, Workspace& ws);
+/// Of one tree.
+void update_velocities(const Model& model, const State& state, const Tree& tree, Workspace& ws);
+/// Velocities of all bodies at other rates v (nv) of the joints; ws is only read.  @pre update_poses()
+void body_velocities(const Model& model, const Workspace& ws, VecIn v, std::span<Workspace::Velocity> out);
 /// ws.acceleration from generalized accelerations a (nv), without gravity.  @pre update_velocities().
 void update_accelerations(const Model& model, VecIn a, Workspace& ws);
 /// The same at a = 0: the accelerations (dJ/dt) v.

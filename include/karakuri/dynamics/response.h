@@ -62,11 +62,30 @@ struct ResponseBuffers {
   std::vector<std::int32_t> group_at;  // by body: its group, -1: none; kept at -1 between calls
   std::vector<Packed4> y;
   std::vector<double> weights;
-  // Scratch of the product, see response_product.cc.
-  std::vector<std::int32_t> dof_at;  // by dof: its number among those that are moved; -1 between calls
-  std::vector<double> dof_weight;    // by that number: D^-1
-  std::vector<double> columns, scaled, product;
-  std::vector<std::uint64_t> moved;
+  /// The rows as lanes of vectors, see response_by_dofs.cc. Dofs have numbers of their own, tree after tree.
+  struct DofLanes {
+    struct Tree {
+      std::int32_t root, first_dof, dofs;
+      std::int32_t first_bit;
+    };
+    std::vector<Tree> trees;
+    std::vector<std::int32_t> bodies;         // those with a path
+    std::vector<std::uint64_t> path_of_body;  // as bits; kept at 0 between calls
+    std::vector<std::uint64_t> path, moved;   // by lane, and by group of eight lanes
+    std::uint64_t groups_of_dof[64];
+    /// How a dof moves its body and what its articulated inertia makes of that, seen at the root's origin.
+    struct Dof {
+      double S[6], U[6];
+      double weight;  // D^-1
+    };
+    std::vector<Dof> dofs;
+    std::vector<std::int32_t> row_of_extra;  // of lanes that are not a row's own
+    std::vector<double> impulse;             // by group, each of six numbers of all its lanes
+    std::vector<double> columns, scaled;     // by dof, of all lanes
+    std::vector<double> acting;              // by lane: impulses
+    std::vector<double> motion;              // by dof: six numbers
+  };
+  DofLanes lanes;
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
 };
 
@@ -84,9 +103,10 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
 /// @pre aba() or articulated_factor() for these poses.
 void response_vectors(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
                       ResponseBuffers& buffers);
-/// Fills A as response() does with kPropagation, only reading `ws`.
+/// Fills A as response() does with kPropagation, only reading `ws`. @return Whether answer_impulses() may
+/// follow.
 /// @pre aba() or articulated_factor() for these poses.
-void response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
               ResponseBuffers& buffers, MatOut A);
 
 /// How one body of a tree passes on wrenches (moment about its origin, force) and motions (angular velocity,
@@ -101,11 +121,19 @@ LinkResponse link_response(const Model& model, const Workspace& ws, int i, const
 /// The wrench of a row on one of its bodies, about the body's origin.
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign);
 
-/// v <- v + M^-1 J^T impulses, O(n).  @pre aba() or articulated_factor() for these poses.
+/// v <- v + M^-1 J^T impulses, O(n) over the trees that are pushed.  @pre aba() or articulated_factor() for
+/// these poses.
 void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn impulses, Workspace& ws,
                     VecOut v);
 
+/// The same for the rows of the last response() with these buffers, of which it knows nearly all.
+void answer_impulses(const Model& model, const Workspace& ws, VecIn impulses, ResponseBuffers& buffers,
+                     VecOut v);
+
 /// J v: the velocity of each row.  @pre ws has velocities
 void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
+/// The same at other velocities of the bodies.
+void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws,
+                    std::span<const Workspace::Velocity> velocity, VecOut Jv);
 
 }  // namespace karakuri

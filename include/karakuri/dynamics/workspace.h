@@ -26,10 +26,13 @@ struct Workspace {
     Packed3 r;   // from the parent's origin, p_PB_W [m]
   };
   struct Velocity {
-    Packed3 w;       // angular [rad/s]
-    Packed3 v;       // of the origin [m/s]
-    Packed3 bias_w;  // angular acceleration of B relative to its parent's, at zero joint accelerations
-    Packed3 bias_v;  // the same of the origin, beyond what the parent's angular acceleration gives
+    Packed3 w;  // angular [rad/s]
+    Packed3 v;  // of the origin [m/s]
+  };
+  /// What velocities add to accelerations.
+  struct Bias {
+    Packed3 w;  // angular acceleration of B relative to its parent's, at zero joint accelerations
+    Packed3 v;  // the same of the origin, beyond what the parent's angular acceleration gives
   };
   struct Acceleration {
     Packed3 w;  // angular [rad/s^2]
@@ -63,6 +66,7 @@ struct Workspace {
   // by body                                        computed by
   std::vector<Pose> pose;                  // update_poses, and all that take a State
   std::vector<Velocity> velocity;          // update_velocities, rnea, aba
+  std::vector<Bias> bias;                  // as velocity
   std::vector<Acceleration> acceleration;  // update_accelerations, rnea (with gravity), aba (with gravity)
   std::vector<Wrench> wrench;              // rnea: carried by the joint; aba: bias
   std::vector<RigidInertia> composite;     // crba: of the subtree; centroidal functions
@@ -73,6 +77,9 @@ struct Workspace {
   std::vector<Pivot> pivot;          // aba, articulated_factor
   std::vector<DofMotion> motion;     // crba
   std::vector<double> change;        // apply_impulses: what is added to the velocities
+  // of apply_impulses: the trees that are pushed, and by tree whether it is; all 0 between calls
+  std::vector<std::int32_t> pushed;
+  std::vector<std::uint8_t> is_pushed;
 
   // Set by the caller, read by crba, aba and articulated_factor. A step that is implicit in springs and
   // dampers adds them here: (M + h D + h^2 K) is as cheap to factor as M.

@@ -29,6 +29,7 @@ struct Body {
   double mass;           // [kg]
   double pitch;          // screw [m/rad]
   std::int32_t parent;   // body
+  std::int32_t tree;     // of Model::trees; -1: the world
   std::int32_t first_q;  // in State::q
   std::int32_t first_v;  // in State::v
   std::int32_t

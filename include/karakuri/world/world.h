@@ -34,6 +34,8 @@ struct Drive {
   double q_target = 0;   // of the three dofs of a quaternion: components of a rotation vector
   double v_target = 0;
   double limit = DofProperties::kNone;  // [N m or N]; the joint's effort_limit counts too
+
+  bool is_set() const { return stiffness > 0 || damping > 0; }
 };
 
 /// A spring from a point of a link to a point of the world: the mouse.

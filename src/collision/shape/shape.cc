@@ -119,7 +119,14 @@ Aabb bounding_box(const Shape& shape, const Transform& X) {
       return round_box(X.p, M.rowwise().norm());
     }
     case ShapeKind::kHull: return hull_box(shape.as_hull(), X);
-    case ShapeKind::kPlane: return Aabb::everything();
+    case ShapeKind::kPlane: {
+      Aabb box = Aabb::everything();
+      for (int k = 0; k < 3; ++k) {
+        if (z[k] == 1) box.hi[k] = X.p[k];
+        if (z[k] == -1) box.lo[k] = X.p[k];
+      }
+      return box;
+    }
     case ShapeKind::kHeightfield: return shape.as_heightfield().bounds.transformed(X);
     case ShapeKind::kMesh: return shape.as_mesh().bounds.transformed(X);
     case ShapeKind::kCompound: return shape.as_compound().bounds.transformed(X);

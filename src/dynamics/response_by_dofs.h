@@ -1,0 +1,13 @@
+// A = J M^-1 J^T where the rows move few dofs, as on a robot: all rows at once, dof by dof.
+#pragma once
+
+#include "karakuri/dynamics/response.h"
+
+namespace karakuri::kernel {
+
+/// Fills A, symmetric to the last bit. @return Whether the trees that are moved are small enough; else A is
+/// as it was.  @pre aba() or articulated_factor() for these poses.
+bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
+                      ResponseBuffers& buffers, MatOut& A);
+
+}  // namespace karakuri::kernel
