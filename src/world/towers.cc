@@ -125,7 +125,7 @@ void set_idle(int lane, TowerBody& to) {
 
 /// The last step's impulse, inside its cone.
 void set_impulse(const double* lambda, int lane, TowerPoint& x) {
-  const double n = std::max(0.0, lambda[0]), t = std::hypot(lambda[1], lambda[2]);
+  const double n = std::max(0.0, lambda[0]), t = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
   const double most = x.friction[lane] * n, scale = t > most ? most / t : 1;
   x.impulse[0][lane] = n;
   x.impulse[1][lane] = scale * lambda[1];

@@ -97,9 +97,7 @@ inline TowerMotion momentum(const TowerBody& b, const TowerMotion& m) {
 
 template <class Mask>
 inline bool any(Mask mask) {
-  long long all = 0;
-  for (int l = 0; l < kTowerLanes; ++l) all |= mask[l];
-  return all != 0;
+  return __builtin_reduce_or(mask) != 0;
 }
 
 /// (1) and (2) of one point that moves with u.
