@@ -105,4 +105,36 @@ inline void axpy3(const double* a, const double* x, std::size_t stride, double* 
   for (; i < n; ++i) y[i] += a[0] * x[i] + a[1] * x[stride + i] + a[2] * x[2 * stride + i];
 }
 
+/// out = A x, A: rows x columns, row by row.
+inline void rows_times(const double* a, int rows, int columns, const double* x, double* out) {
+  int i = 0;
+  for (; i + 4 <= rows; i += 4, a += 4 * static_cast<std::size_t>(columns))
+    store4(out + i, dot4(a, columns, x, columns));
+  for (; i < rows; ++i, a += columns) out[i] = dot(a, x, columns);
+}
+
+/// kVectors times four numbers of Aᵀ x.
+template <int kVectors>
+void transposed_tile(const double* a, int rows, int columns, const double* x, double* out) {
+  V4 even[kVectors] = {}, odd[kVectors] = {};
+  int i = 0;
+  for (; i + 2 <= rows; i += 2, a += 2 * static_cast<std::size_t>(columns)) {
+    const V4 x0 = broadcast(x[i]), x1 = broadcast(x[i + 1]);
+    for (int c = 0; c < kVectors; ++c) even[c] += x0 * load4(a + 4 * c);
+    for (int c = 0; c < kVectors; ++c) odd[c] += x1 * load4(a + columns + 4 * c);
+  }
+  if (i < rows)
+    for (int c = 0; c < kVectors; ++c) even[c] += broadcast(x[i]) * load4(a + 4 * c);
+  for (int c = 0; c < kVectors; ++c) store4(out + 4 * c, even[c] + odd[c]);
+}
+
+/// out = Aᵀ x, A: rows x columns, row by row. @pre columns are a multiple of four.
+inline void transposed_times(const double* a, int rows, int columns, const double* x, double* out) {
+  int c = 0;
+  for (; c + 16 <= columns; c += 16) transposed_tile<4>(a + c, rows, columns, x, out + c);
+  if (c + 12 == columns) return transposed_tile<3>(a + c, rows, columns, x, out + c);
+  if (c + 8 == columns) return transposed_tile<2>(a + c, rows, columns, x, out + c);
+  if (c + 4 == columns) transposed_tile<1>(a + c, rows, columns, x, out + c);
+}
+
 }  // namespace karakuri::simd

@@ -56,7 +56,7 @@ void list_unknowns(const Problem& p, double alpha, Workspace::Memory& m) {
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const ProximalBlock& b = m.proximal.blocks[i];
-    const double pull = alpha / m.rho[i];
+    const double pull = alpha * m.proximal.pull[i];
     if (b.now == ProximalClass::kSlip) list_slip(p, b, block.row, pull, f);
     if (b.now != ProximalClass::kStick) continue;
     for (int row = block.row; row < block.row + block.size; ++row) list_row(row, pull + p.compliance[row], f);
@@ -276,7 +276,7 @@ class Impulses final : public ProximalSpace {
     for (int i = 0; i < p_.block_count(); ++i) {
       const Block& block = p_.blocks[i];
       for (int r = block.row; r < block.row + block.size; ++r)
-        f.column[r] = alpha / m_.rho[i] * m_.proximal.centre[r] - f.q[r];
+        f.column[r] = alpha * m_.proximal.pull[i] * m_.proximal.centre[r] - f.q[r];
     }
   }
 
@@ -288,6 +288,8 @@ class Impulses final : public ProximalSpace {
 
 void impulse_newton(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
                     std::span<const double> lambda, Report& report) {
+  m.proximal.pull.resize(p.block_count());
+  for (int i = 0; i < p.block_count(); ++i) m.proximal.pull[i] = 1 / m.rho[i];
   Impulses impulses(p, m);
   proximal_newton(p, max_solves, acceptable, impulses, m, lambda, report);
 }

@@ -57,26 +57,29 @@ struct ProximalMemory {
   std::vector<double> lambda, admissible, centre;  // rows
   std::vector<double> from, step;                  // rows: of the search along a step
   std::vector<double> u;                           // rows: velocities of the proximal problem
+  std::vector<double> pull;                        // blocks: A / α
   std::vector<ProximalBlock> blocks;
 };
 
 /// See range_newton.cc. Rows of matrices are `stride` apart.
 struct RangeMemory {
   int rank = 0;
-  int stride = 0;                     // rank, rounded up to four
-  int padded = 0;                     // rows, rounded up to four
-  int active = 0;                     // rows of `scaled` in use
-  std::vector<double> columns;        // rank x padded: L column by column
-  std::vector<double> factor;         // rows x stride: L row by row
-  std::vector<double> scaled;         // active x rank: D L
-  std::vector<int> rows;              // active: which rows these are
-  std::vector<double> matrix, lower;  // stride x stride: F', then its factors
-  std::vector<double> diagonal;       // rows: of W, less what L has of it
-  std::vector<double> column;         // padded: of W, or L y + q
-  std::vector<double> q;              // padded
-  std::vector<int> block_of;          // rows
-  Users users;                        // of matrix-free problems
-  std::vector<double> y, residual;    // rank
+  int stride = 0;                      // rank, rounded up to four
+  int padded = 0;                      // rows, rounded up to four
+  int active = 0;                      // rows of `scaled` in use
+  std::vector<double> columns;         // rank x padded: L column by column
+  const double* factor = nullptr;      // rows x stride: L row by row
+  std::vector<double> written;         // where it is written, unless the problem comes with it
+  std::vector<double> scaled;          // active x rank: D L
+  std::vector<int> rows;               // active: which rows these are
+  std::vector<double> matrix, lower;   // stride x stride: F', then its factors
+  std::vector<double> diagonal;        // rows: of W, less what L has of it
+  std::vector<double> column;          // padded: of W, or L y + q
+  std::vector<int> block_of;           // rows
+  Users users;                         // of matrix-free problems
+  std::vector<double> y, residual;     // rank
+  std::vector<double> from, step;      // rank: of a search
+  std::vector<ProximalClass> classes;  // blocks: as they were when F' was factored
 };
 
 /// An unknown of impulse_newton.cc that is not the impulse of one row: of a contact that slips, how it

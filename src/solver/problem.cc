@@ -24,6 +24,7 @@ void Problem::clear(OperatorKind kind) {
   subsystems.clear();
   links.clear();
   terms.clear();
+  unit_mass = false;
 }
 
 int Problem::add_block(RowKind kind, int size) {
@@ -105,6 +106,18 @@ Term Problem::add_term(int subsystem) {
   return term;
 }
 
+void Problem::add_unit_mass(int dof) {
+  storage = OperatorKind::kMatrixFree;
+  unit_mass = true;
+  add_subsystem(dof);
+  terms.clear();
+  for (int i = 0; i < block_count(); ++i) {
+    terms.push_back({0, blocks[i].row * dof});
+    term_start[i + 1] = i + 1;
+  }
+  jacobian.assign(static_cast<std::size_t>(rows()) * dof, 0.0);
+}
+
 void Problem::begin_entries(int block) {
   entry_start.resize(block + 2);
   entry_start[block + 1] = static_cast<int>(entries.size());
@@ -138,11 +151,7 @@ void set_rigid_response(Problem& p, const Term& term, int size, double inverse_m
 namespace {
 
 void apply_dense(const Problem& p, const double* lambda, double* out) {
-  const int n = p.rows();
-  const double* row = p.dense.data();
-  int i = 0;
-  for (; i + 4 <= n; i += 4, row += 4 * n) store4(out + i, dot4(row, n, lambda, n));
-  for (; i < n; ++i, row += n) out[i] = dot(row, lambda, n);
+  rows_times(p.dense.data(), p.rows(), p.rows(), lambda, out);
 }
 
 void apply_block_sparse(const Problem& p, const double* lambda, double* out) {
@@ -162,6 +171,7 @@ void apply_block_sparse(const Problem& p, const double* lambda, double* out) {
 }
 
 void apply_jacobian(const Problem& p, const double* velocity, double* out) {
+  if (p.unit_mass) return rows_times(p.jacobian.data(), p.rows(), p.velocities(), velocity, out);
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     double* y = out + block.row;
@@ -178,6 +188,8 @@ void apply_jacobian(const Problem& p, const double* velocity, double* out) {
 
 void velocity_change(const Problem& p, std::span<const double> lambda, std::span<double> velocity) {
   assert(static_cast<int>(velocity.size()) >= p.velocities());
+  if (p.unit_mass)
+    return transposed_times(p.jacobian.data(), p.rows(), p.velocities(), lambda.data(), velocity.data());
   std::fill(velocity.begin(), velocity.end(), 0.0);
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];

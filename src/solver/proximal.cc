@@ -14,7 +14,12 @@ constexpr double kCurved = 30.0;     // times α: more of the residual left is n
 constexpr double kOuterGain = 0.5;   // more of the residual left is a failure
 constexpr double kStall = 3.0;  // beyond this factor a failure is one of the classes, not of α being large
 constexpr int kMostFailures = 3;
-constexpr double kDecrease = 0.03;  // of α
+constexpr double kAstray = 10.0;     // a residual that grows by this shows that many classes are wrong
+constexpr int kLate = 3;             // and so does one of which
+constexpr double kLateShare = 0.03;  // this much is left after so many linear solves
+constexpr int kMostSearch = 12;      // linear solves; 8 have been seen
+constexpr double kDecrease = 0.03;   // of α
+constexpr double kRounding = 1e-15;  // of velocities; over α it is the least residual
 constexpr double kRecentreGain = 0.1;
 constexpr double kStillMoving = 0.995;  // less gain than this is a contradiction, not a large α
 
@@ -33,18 +38,6 @@ void classify_cone(double mu, double rho, const double* lambda, const double* u,
   b.e[1] = mu > 0.0 ? x[1] / length : 0.0;
 }
 
-void classify_row(const Problem& p, const Block& block, double rho, double lambda, double u,
-                  ProximalBlock& b) {
-  b.now = ProximalClass::kStick;
-  if (block.kind == RowKind::kEquality || block.kind == RowKind::kLinear) return;
-  const double x = lambda - rho * u;
-  const double low = block.kind == RowKind::kComplementarity ? 0.0 : p.lower[block.row];
-  const double high = block.kind == RowKind::kComplementarity ? kInfinity : p.upper[block.row];
-  if (x > low && x < high) return;
-  b.now = ProximalClass::kOpen;
-  b.held = x <= low ? low : high;
-}
-
 /// Classes of all blocks at (λ, u).
 void classify(const Problem& p, Workspace::Memory& m) {
   ProximalMemory& f = m.proximal;
@@ -54,7 +47,22 @@ void classify(const Problem& p, Workspace::Memory& m) {
     if (block.kind == RowKind::kCone)
       classify_cone(p.friction[block.row + 1], m.rho[i], lambda, u, f.blocks[i]);
     else
-      classify_row(p, block, m.rho[i], lambda[0], u[0], f.blocks[i]);
+      classify_row(p, block, lambda[0] - m.rho[i] * u[0], f.blocks[i]);
+  }
+}
+
+/// Leaves contacts without impulses open that approach hardly faster than those that press do. As the load
+/// has changed since the impulses were found, what they carry sinks a little, and contacts that are open with
+/// it.
+void leave_open(const Problem& p, ProximalMemory& f) {
+  constexpr double kHardly = 2.0;
+  double sinking = 0;
+  for (const Block& block : p.blocks)
+    if (block.kind == RowKind::kCone && f.lambda[block.row] > 0) sinking = std::max(sinking, -f.u[block.row]);
+  for (int i = 0; i < p.block_count(); ++i) {
+    const int row = p.blocks[i].row;
+    if (p.blocks[i].kind == RowKind::kCone && f.lambda[row] == 0 && -f.u[row] <= kHardly * sinking)
+      f.blocks[i].now = ProximalClass::kOpen;
   }
 }
 
@@ -75,7 +83,7 @@ double proximal_residual(const Problem& p, double alpha, Workspace::Memory& m) {
   double sum = 0.0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    const double pull = alpha / m.rho[i];
+    const double pull = alpha * f.pull[i];
     for (int r = block.row; r < block.row + block.size; ++r) f.u[r] += pull * (f.lambda[r] - f.centre[r]);
     sum += block_natural_map(p, i, f.lambda, f.u, m.rho[i]) / (m.rho[i] * m.rho[i]);
   }
@@ -114,22 +122,46 @@ double search_along(const Problem& p, double alpha, double residual, Workspace::
   return go(best);
 }
 
-/// Solves the proximal problem about λ. @param residual In: of λ; out: what is left of it, admissible.
+/// Begins a proximal problem about λ.
+void centre_on_impulses(Workspace::Memory& m) {
+  m.proximal.centre.assign(m.proximal.lambda.begin(), m.proximal.lambda.end());
+  m.proximal.u.assign(m.u.begin(), m.u.end());
+}
+
+/// Solves the proximal problem about the centre by the space's search. @param residual Out: what is left of
+/// it. @return Linear solves taken, 0: there is no search.
+int search_proximal(const Problem& p, double alpha, ProximalSpace& space, Workspace::Memory& m,
+                    double& residual) {
+  ProximalMemory& f = m.proximal;
+  const int solves = space.search(alpha, kMostSearch);
+  if (solves == 0) return 0;
+  f.admissible.assign(f.lambda.begin(), f.lambda.end());
+  residual = check(p, f.admissible, m);
+  return solves;
+}
+
+/// Solves the proximal problem about the centre. @param warm Whether λ is of the last step. @param residual
+/// In: of λ; out: what is left of it, admissible. @param astray Out: whether it had to be searched.
 /// @return Linear solves taken.
-int solve_proximal(const Problem& p, double alpha, int most, ProximalSpace& space, Workspace::Memory& m,
-                   double& residual) {
+int solve_proximal(const Problem& p, double alpha, int most, bool warm, ProximalSpace& space,
+                   Workspace::Memory& m, double& residual, bool& astray) {
   ProximalMemory& f = m.proximal;
   const double before = residual;
-  f.centre.assign(f.lambda.begin(), f.lambda.end());
-  f.u.assign(m.u.begin(), m.u.end());
   f.from.resize(p.rows());
   double now = before;
   for (int k = 1;; ++k) {
     classify(p, m);
+    if (warm && k == 1 && space.is_redundant()) leave_open(p, f);
     space.factor(alpha);
     std::swap(f.from, f.lambda);
     residual = solve_classes(p, alpha, space, m);
     if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
+    if (residual > (k < kLate ? kAstray : kLateShare) * before) {
+      if (const int more = search_proximal(p, alpha, space, m, residual); more > 0) {
+        astray = true;
+        return k + more;
+      }
+    }
     double next = proximal_residual(p, alpha, m);
     if (next <= kInnerGoal * before) return k;
     if (next > now) next = search_along(p, alpha, next, m);
@@ -168,12 +200,17 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   double alpha = space.first_alpha();
   double before = m.best_residual;
   int failures = 0;
+  bool astray = false;
+  const double least_alpha = kRounding * norm_q(p) / m.target;
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {
     double after = before;
-    const int solves = solve_proximal(p, alpha, std::min(kMostInner, left), space, m, after);
+    centre_on_impulses(m);
+    const int solves = astray ? search_proximal(p, alpha, space, m, after)
+                              : solve_proximal(p, alpha, std::min(kMostInner, left), left == max_solves,
+                                               space, m, after, astray);
     left -= solves;
     report.newton_iterations += solves;
-    if (after > std::max(m.target, kCurved * alpha * before) && after < kOuterGain * before) {
+    if (!astray && after > std::max(m.target, kCurved * alpha * before) && after < kOuterGain * before) {
       before = after;
       std::swap(f.lambda, f.admissible);
       continue;
@@ -181,9 +218,9 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     bool slow = false;
     after = recentre(p, alpha, after, space, m, &slow);
     if (after <= m.target) return;
-    if (after < kOuterGain * before) {
+    if (astray || after < kOuterGain * before) {
       before = after;
-      if (slow) alpha *= kDecrease;
+      if (astray || slow) alpha = std::max(least_alpha, kDecrease * alpha);
       continue;
     }
     if (m.best_residual <= acceptable && !slow) return;
@@ -193,6 +230,18 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     before = check(p, f.lambda, m);
   }
 }
+
+void classify_row(const Problem& p, const Block& block, double x, ProximalBlock& b) {
+  b.now = ProximalClass::kStick;
+  if (block.kind == RowKind::kEquality || block.kind == RowKind::kLinear) return;
+  const double low = block.kind == RowKind::kComplementarity ? 0.0 : p.lower[block.row];
+  const double high = block.kind == RowKind::kComplementarity ? kInfinity : p.upper[block.row];
+  if (x > low && x < high) return;
+  b.now = ProximalClass::kOpen;
+  b.held = x <= low ? low : high;
+}
+
+int ProximalSpace::search(double, int) { return 0; }
 
 bool suits_proximal(const Problem& p, int limit) {
   if (p.block_count() < 2 || !p.links.empty()) return false;  // one local solve is exact

@@ -30,10 +30,19 @@ class ProximalSpace {
   virtual void factor(double alpha) = 0;
   /// m.proximal.lambda ← what solves the equations about m.proximal.centre.
   virtual void solve(double alpha) = 0;
+  /// Where solve() leads astray: classes of the proximal problem about the centre, by a search that does not
+  /// cycle. Prepares solve() for them and leaves their impulses, which are admissible, in m.proximal.lambda.
+  /// @return Linear solves taken, at most `most`; 0: this space knows no such search.
+  virtual int search(double alpha, int most);
+  /// Whether contacts are so many that most of them share a load with others.
+  virtual bool is_redundant() const { return false; }
 };
 
+/// Class of a block of one row whose impulse would be x without bounds.
+void classify_row(const Problem& problem, const Block& block, double x, ProximalBlock& b);
+
 /// A few steps from λ, enough where λ is nearly right; what is best is left in m.best.
-/// @pre check(λ) was the last check, and the measure is scaled: m.rho is there.
+/// @pre check(λ) was the last check, the measure is scaled: m.rho is there; and m.proximal.pull is set.
 void proximal_newton(const Problem& problem, int max_solves, double acceptable, ProximalSpace& space,
                      Workspace::Memory& m, std::span<const double> lambda, Report& report);
 

@@ -13,6 +13,15 @@
 // What remains are as many equations as there are ways to move:
 //
 //   λ = G x(y),   F = y − Lᵀ λ = 0,   F' = 1 + Lᵀ G (A + C)⁻¹ L                              (5)
+//
+// A is larger where a contact presses less. Newton's method on classes cycles where many contacts open and
+// close at once, as when the load moves over to an edge of a foot. With associated friction, λ the point of
+// the cone nearest to x, F is the gradient of a convex function, and steps along which its slope is not
+// allowed to turn round lead to its minimum from anywhere:
+//
+//   slip: λ_n = (x_n + μ e·x_t)/(1 + μ²), λ_t as in (4);   F(y + t d)·d ≥ −|F(y)·d| / 2                (6)
+//
+// Where nothing slips, that is the solution; where little does, its classes are right.
 #include <algorithm>
 #include <cmath>
 
@@ -79,12 +88,13 @@ void add_columns(const RangeMemory& f, int count, const double* x, const double*
 /// L row by row, with zeros up to a multiple of four.
 void write_rows(int n, RangeMemory& f) {
   f.stride = padded(f.rank);
-  f.factor.resize(static_cast<std::size_t>(n) * f.stride);
+  f.written.resize(static_cast<std::size_t>(n) * f.stride);
   for (int i = 0; i < n; ++i) {
-    double* to = f.factor.data() + static_cast<std::size_t>(i) * f.stride;
+    double* to = f.written.data() + static_cast<std::size_t>(i) * f.stride;
     for (int k = 0; k < f.rank; ++k) to[k] = f.columns[static_cast<std::size_t>(k) * f.padded + i];
     std::fill(to + f.rank, to + f.stride, 0.0);
   }
+  f.factor = f.written.data();
 }
 
 /// (1). @return Whether the rank is below `limit`.
@@ -119,63 +129,112 @@ bool factor_range(const Problem& p, int limit, Workspace::Memory& m) {
   return *std::max_element(f.diagonal.begin(), f.diagonal.end()) <= kRankFloor * largest;
 }
 
-/// L y + q.
-void update_motion(RangeMemory& f) { add_columns(f, f.rank, f.y.data(), f.q.data(), f.column.data()); }
-
-/// (3) of one block, and (4) in place of it. @param x In: (3), out: λ.
-void apply_class(const ProximalBlock& b, double mu, double turn, double* x) {
-  if (b.now == ProximalClass::kOpen) std::fill_n(x, 3, 0.0);
-  if (b.now != ProximalClass::kSlip) return;
-  const double along = b.e[0] * x[1] + b.e[1] * x[2];
-  for (int i = 0; i < 2; ++i) x[1 + i] = mu * b.e[i] * x[0] + turn * (x[1 + i] - along * b.e[i]);
+/// L, which problems in coordinates of unit mass come with. @return Whether it has a usable rank.
+bool find_range(const Problem& p, Workspace::Memory& m) {
+  RangeMemory& f = m.range;
+  if (p.storage == OperatorKind::kMatrixFree && p.unit_mass) {
+    f.rank = f.stride = p.velocities();
+    f.factor = p.jacobian.data();
+    return true;
+  }
+  const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
+  if (!factor_range(p, limit, m)) return false;
+  write_rows(p.rows(), f);
+  return true;
 }
 
-/// Share of x_⊥ that is left in (4). @param weight A + C of the tangents.
-double turn_of(const ProximalBlock& b, double weight) { return weight / (weight + b.kappa); }
+/// column ← L y + q.
+void update_motion(const Problem& p, RangeMemory& f) {
+  rows_times(f.factor, p.rows(), f.stride, f.y.data(), f.column.data());
+  for (int i = 0; i < p.rows(); ++i) f.column[i] += p.q[i];
+}
 
-/// λ of (3) and (4) at the motion.
-void update_impulses(const Problem& p, double alpha, Workspace::Memory& m) {
+/// G of a cone.
+struct ClassMap {
+  double normal[3] = {1, 0, 0};  // λ_n of x
+  double mu = 0, turn = 1;
+  const ProximalBlock& b;
+
+  /// @param weight A + C of the tangents.
+  ClassMap(const ProximalBlock& block, double friction, double weight, bool associated)
+      : mu(friction), turn(weight / (weight + block.kappa)), b(block) {
+    if (!associated) return;
+    const double share = 1 / (1 + mu * mu);
+    for (int k = 0; k < 2; ++k) normal[1 + k] = share * mu * b.e[k];
+    normal[0] = share;
+  }
+  /// The map's number in row r and column c.
+  double at(int r, int c) const {
+    if (r == 0) return normal[c];
+    const double along = c == 0 ? 0.0 : b.e[r - 1] * b.e[c - 1];
+    return mu * b.e[r - 1] * normal[c] + (c == 0 ? 0.0 : turn * ((r == c ? 1.0 : 0.0) - along));
+  }
+  void apply(double* x) const {
+    const double along = b.e[0] * x[1] + b.e[1] * x[2];
+    x[0] = normal[0] * x[0] + normal[1] * x[1] + normal[2] * x[2];
+    for (int i = 0; i < 2; ++i) x[1 + i] = mu * b.e[i] * x[0] + turn * (x[1 + i] - along * b.e[i]);
+  }
+};
+
+/// Class of a cone whose impulse would be x without it, with associated friction.
+void classify_nearest(double mu, double weight, const double* x, ProximalBlock& b) {
+  const double t = std::sqrt(x[1] * x[1] + x[2] * x[2]);
+  b.now = t <= mu * x[0] ? ProximalClass::kStick : ProximalClass::kSlip;
+  if (b.now == ProximalClass::kStick) return;
+  if (mu * t <= -x[0]) b.now = ProximalClass::kOpen;
+  if (b.now == ProximalClass::kOpen) return;
+  const double limit = mu * (x[0] + mu * t) / (1 + mu * mu);
+  b.kappa = limit > 0 ? weight * (t - limit) / limit : kInfinity;
+  for (int k = 0; k < 2; ++k) b.e[k] = t > 0 ? x[1 + k] / t : 0.0;
+}
+
+/// λ of (3) and (4) at the motion. @param search Whether classes are found anew, as in (6).
+void update_impulses(const Problem& p, double alpha, bool search, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
-    const ProximalBlock& b = m.proximal.blocks[i];
-    const double pull = alpha / m.rho[i];
+    ProximalBlock& b = m.proximal.blocks[i];
+    const double pull = alpha * m.proximal.pull[i];
     double* lambda = m.proximal.lambda.data() + block.row;
     for (int r = 0; r < block.size; ++r) {
       const int row = block.row + r;
       lambda[r] = (pull * m.proximal.centre[row] - f.column[row]) / (pull + p.compliance[row]);
     }
-    if (block.kind == RowKind::kCone)
-      apply_class(b, p.friction[block.row + 1], turn_of(b, pull + p.compliance[block.row + 1]), lambda);
-    else if (b.now == ProximalClass::kOpen)
-      lambda[0] = b.held;
+    if (block.kind != RowKind::kCone) {
+      if (search) classify_row(p, block, lambda[0], b);
+      if (b.now == ProximalClass::kOpen) lambda[0] = b.held;
+      continue;
+    }
+    const double mu = p.friction[block.row + 1], weight = pull + p.compliance[block.row + 1];
+    if (search) classify_nearest(mu, weight, lambda, b);
+    if (b.now == ProximalClass::kOpen) std::fill_n(lambda, 3, 0.0);
+    if (b.now == ProximalClass::kSlip) ClassMap(b, mu, weight, search).apply(lambda);
   }
 }
 
-/// Rows G (A + C)⁻¹ L of (5).
-void scale_rows(const Problem& p, double alpha, Workspace::Memory& m) {
+/// Rows G (A + C)⁻¹ L of (5), or of (6).
+void scale_rows(const Problem& p, double alpha, bool associated, Workspace::Memory& m) {
   RangeMemory& f = m.range;
   f.active = 0;
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const ProximalBlock& b = m.proximal.blocks[i];
     if (b.now == ProximalClass::kOpen) continue;
-    const double* first = f.factor.data() + static_cast<std::size_t>(block.row) * f.stride;
-    const double pull = alpha / m.rho[i], mu = p.friction[block.row + (block.size > 1 ? 1 : 0)];
+    const double* first = f.factor + static_cast<std::size_t>(block.row) * f.stride;
+    const double pull = alpha * m.proximal.pull[i];
+    double inverse[kMaxBlockSize];
+    for (int r = 0; r < block.size; ++r) inverse[r] = 1.0 / (pull + p.compliance[block.row + r]);
     for (int r = 0; r < block.size; ++r) {
       double* out = f.scaled.data() + static_cast<std::size_t>(f.active) * f.stride;
       f.rows[f.active++] = block.row + r;
-      const double inverse = 1.0 / (pull + p.compliance[block.row + r]);
-      if (b.now == ProximalClass::kStick || r == 0) {
-        for (int k = 0; k < f.stride; ++k) out[k] = inverse * first[r * f.stride + k];
+      if (b.now == ProximalClass::kStick) {
+        for (int k = 0; k < f.stride; ++k) out[k] = inverse[r] * first[r * f.stride + k];
         continue;
       }
-      const double turn = turn_of(b, pull + p.compliance[block.row + r]) * inverse, e = b.e[r - 1];
-      const double a0 = mu * e / (pull + p.compliance[block.row]);
-      const double a1 = turn * ((r == 1 ? 1.0 : 0.0) - e * b.e[0]);
-      const double a2 = turn * ((r == 2 ? 1.0 : 0.0) - e * b.e[1]);
+      const ClassMap map(b, p.friction[block.row + 1], pull + p.compliance[block.row + 1], associated);
+      const double a[3] = {map.at(r, 0) * inverse[0], map.at(r, 1) * inverse[1], map.at(r, 2) * inverse[2]};
       for (int k = 0; k < f.stride; ++k)
-        out[k] = a0 * first[k] + a1 * first[f.stride + k] + a2 * first[2 * f.stride + k];
+        out[k] = a[0] * first[k] + a[1] * first[f.stride + k] + a[2] * first[2 * f.stride + k];
     }
   }
 }
@@ -185,7 +244,7 @@ template <int kVectors>
 void assemble_tile(RangeMemory& f, int i, int j) {
   V4 sum[4][kVectors] = {};
   for (int k = 0; k < f.active; ++k) {
-    const double* left = f.factor.data() + static_cast<std::size_t>(f.rows[k]) * f.stride + i;
+    const double* left = f.factor + static_cast<std::size_t>(f.rows[k]) * f.stride + i;
     const double* right = f.scaled.data() + static_cast<std::size_t>(k) * f.stride + j;
     V4 of_right[kVectors];
     for (int c = 0; c < kVectors; ++c) of_right[c] = load4(right + 4 * c);
@@ -254,28 +313,24 @@ void solve_factored(const RangeMemory& f, double* x) {
   }
 }
 
-/// residual ← y − Lᵀ λ: all of it at once, row after row.
-void find_residual(std::span<const double> lambda, RangeMemory& f) {
-  const int n = static_cast<int>(lambda.size());
-  for (int k = 0; k < f.stride; k += 4) {
-    V4 even = load4(f.y.data() + k), odd = broadcast(0.0);
-    const double* row = f.factor.data() + k;
-    int i = 0;
-    for (; i + 2 <= n; i += 2, row += 2 * f.stride) {
-      even -= broadcast(lambda[i]) * load4(row);
-      odd -= broadcast(lambda[i + 1]) * load4(row + f.stride);
-    }
-    if (i < n) even -= broadcast(lambda[i]) * load4(row);
-    store4(f.residual.data() + k, even + odd);
+/// Contacts pull the more towards the centre, the less they press: what changes in redundant impulses is then
+/// shared as the load is, and contacts neither leave their cones nor open before the others.
+void set_pull(const Problem& p, std::span<const double> lambda, Workspace::Memory& m) {
+  constexpr double kLeastShare = 0.01;  // of the mean load
+  double sum = 0;
+  int pressing = 0;
+  for (const Block& block : p.blocks) {
+    if (block.kind != RowKind::kCone || !(lambda[block.row] > 0)) continue;
+    sum += lambda[block.row];
+    ++pressing;
   }
-}
-
-/// y = Lᵀ λ, and the motion.
-void start_from_impulses(std::span<const double> lambda, RangeMemory& f) {
-  std::fill(f.y.begin(), f.y.end(), 0.0);
-  find_residual(lambda, f);
-  for (int k = 0; k < f.rank; ++k) f.y[k] = -f.residual[k];
-  update_motion(f);
+  std::vector<double>& pull = m.proximal.pull;
+  pull.resize(p.block_count());
+  for (int i = 0; i < p.block_count(); ++i) {
+    const bool shares = pressing > 0 && p.blocks[i].kind == RowKind::kCone;
+    const double share = shares ? lambda[p.blocks[i].row] * pressing / sum : 1;
+    pull[i] = 1 / (m.rho[i] * std::max(kLeastShare, share));
+  }
 }
 
 class Motions final : public ProximalSpace {
@@ -283,24 +338,87 @@ class Motions final : public ProximalSpace {
   Motions(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
 
   double first_alpha() const override { return 1e-3; }  // rounding over α is the least residual
+  bool is_redundant() const override { return true; }
 
-  void factor(double alpha) override {
-    scale_rows(p_, alpha, m_);
-    assemble(m_.range);
-    solver::factor(m_.range);
-  }
+  void factor(double alpha) override { factor(alpha, false); }
 
   void solve(double alpha) override {
     RangeMemory& f = m_.range;
-    update_impulses(p_, alpha, m_);  // linear: where y comes from does not matter
-    find_residual(m_.proximal.lambda, f);
+    update_impulses(p_, alpha, false, m_);  // linear: where y comes from does not matter
+    update_residual();
     solve_factored(f, f.residual.data());
-    for (int i = 0; i < f.rank; ++i) f.y[i] -= f.residual[i];
-    update_motion(f);
-    update_impulses(p_, alpha, m_);
+    for (int i = 0; i < f.rank; ++i) f.y[i] += f.residual[i];
+    update_motion(p_, f);
+    update_impulses(p_, alpha, false, m_);
+  }
+
+  /// By (6), from where solve() has gone.
+  int search(double alpha, int most) override {
+    evaluate(alpha);
+    for (int k = 1;; ++k) {
+      factor(alpha, true);
+      const bool whole = descend(alpha);
+      if (k == most || (whole && keeps_classes())) {
+        factor(alpha, false);
+        return k;
+      }
+    }
   }
 
  private:
+  /// residual ← −F.
+  void update_residual() {
+    RangeMemory& f = m_.range;
+    transposed_times(f.factor, p_.rows(), f.stride, m_.proximal.lambda.data(), f.residual.data());
+    for (int i = 0; i < f.stride; ++i) f.residual[i] -= f.y[i];
+  }
+
+  /// F of (6) at y.
+  void evaluate(double alpha) {
+    update_motion(p_, m_.range);
+    update_impulses(p_, alpha, true, m_);
+    update_residual();
+  }
+
+  void factor(double alpha, bool associated) {
+    RangeMemory& f = m_.range;
+    scale_rows(p_, alpha, associated, m_);
+    assemble(f);
+    solver::factor(f);
+    f.classes.clear();
+    for (const ProximalBlock& b : m_.proximal.blocks) f.classes.push_back(b.now);
+  }
+
+  /// One step along d = −F'⁻¹ F, shortened where the slope would turn round. @return Whether it was not.
+  bool descend(double alpha) {
+    constexpr int kMostTrials = 5;
+    constexpr double kTurn = 0.5;
+    RangeMemory& f = m_.range;
+    f.from = f.y;
+    f.step = f.residual;
+    solve_factored(f, f.step.data());
+    const auto slope = [&] { return dot(f.residual.data(), f.step.data(), f.rank); };
+    const double start = slope();
+    double low = 0, high = 1, at_low = start, at_high = 0, t = 1;
+    for (int trial = 0;; ++trial) {
+      for (int i = 0; i < f.rank; ++i) f.y[i] = f.from[i] + t * f.step[i];
+      evaluate(alpha);
+      const double now = slope();
+      const bool fits = now >= -kTurn * start && (t == 1 || now <= kTurn * start);
+      if (fits || trial == kMostTrials) return t == 1;
+      (now < 0 ? high : low) = t;
+      (now < 0 ? at_high : at_low) = now;
+      t = low + (high - low) * std::clamp(at_low / (at_low - at_high), 0.1, 0.9);
+    }
+  }
+
+  /// Whether the classes are those of the last factor.
+  bool keeps_classes() const {
+    const std::vector<ProximalBlock>& now = m_.proximal.blocks;
+    return std::equal(now.begin(), now.end(), m_.range.classes.begin(),
+                      [](const ProximalBlock& b, ProximalClass before) { return b.now == before; });
+  }
+
   const Problem& p_;
   Workspace::Memory& m_;
 };
@@ -310,16 +428,18 @@ class Motions final : public ProximalSpace {
 void range_newton(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
                   std::span<const double> lambda, Report& report) {
   RangeMemory& f = m.range;
-  const int limit = p.storage == OperatorKind::kMatrixFree ? std::min(p.velocities(), p.rows()) : p.rows();
-  if (!factor_range(p, limit, m)) return;
-  write_rows(p.rows(), f);
+  if (!find_range(p, m)) return;
   f.residual.resize(f.stride);
-  f.q.assign(f.padded, 0.0);
-  std::copy(p.q.begin(), p.q.end(), f.q.begin());
+  f.y.resize(f.stride);
+  f.from.resize(f.stride);
+  f.step.resize(f.stride);
+  f.column.resize(p.rows());
   f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
   f.scaled.resize(static_cast<std::size_t>(p.rows()) * f.stride);
   f.rows.resize(p.rows());
-  start_from_impulses(lambda, f);
+  transposed_times(f.factor, p.rows(), f.stride, lambda.data(), f.y.data());
+  update_motion(p, f);
+  set_pull(p, lambda, m);
   Motions motions(p, m);
   proximal_newton(p, max_solves, acceptable, motions, m, lambda, report);
 }

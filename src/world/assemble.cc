@@ -27,13 +27,21 @@ int add_block(Problem& p, RowKind kind, int size, const double* friction) {
   return -1;
 }
 
+/// Where blocks follow each other, as in a world of one island, rows stay where they are.
 void gather_rows(const World::Impl& w, const Island& island, Slot& slot) {
-  slot.impulses.clear();
-  for (int b = 0; b < island.block_count; ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
-    slot.impulses.insert(slot.impulses.end(), w.rows.impulses.begin() + block.row,
-                         w.rows.impulses.begin() + block.row + block.size);
+  const auto block = [&](int b) -> const RowBlock& {
+    return w.rows.blocks[w.island_blocks[island.first_block + b]];
+  };
+  const ImpulseRow* all = w.rows.impulses.data();
+  const RowBlock &first = block(0), &last = block(island.block_count - 1);
+  if (last.row + last.size - first.row == island.rows) {
+    slot.impulses = {all + first.row, static_cast<std::size_t>(island.rows)};
+    return;
   }
+  slot.gathered.clear();
+  for (int b = 0; b < island.block_count; ++b)
+    slot.gathered.insert(slot.gathered.end(), all + block(b).row, all + block(b).row + block(b).size);
+  slot.impulses = slot.gathered;
 }
 
 void add_laws(const World::Impl& w, const Island& island, int b, Problem& p) {
@@ -197,7 +205,7 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
   slot.can_answer = false;
   p.clear(OperatorKind::kMatrixFree);
   slot.may_walk = may_walk(w, island);
-  slot.written_out = slot.impulses;
+  slot.written_out.assign(slot.impulses.begin(), slot.impulses.end());
   for (ImpulseRow& row : slot.written_out) {
     for (std::int32_t* body : {&row.body, &row.other})
       if (is_walked(w, slot, w.tree_of[*body])) *body = 0;
@@ -224,6 +232,7 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
 
 void assemble(const World::Impl& w, const Island& island, Slot& slot) {
   gather_rows(w, island, slot);
+  if (assemble_carried(w, island, slot)) return;
   if (island.rows <= kDenseRows)
     assemble_dense(w, island, slot);
   else
@@ -274,6 +283,7 @@ void extract(Slot& slot) {
   part.clear(p.storage);
   part.subsystems = p.subsystems;
   part.links = p.links;
+  part.unit_mass = p.unit_mass;
   for (const Slot::Pick& pick : slot.picks) {
     extract_laws(p, pick, part);
     if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);

@@ -15,6 +15,11 @@ inline constexpr double kAcceptedAtRest = 1e-2;
 /// A = y^T D^-1 y.
 void assemble(const World::Impl& w, const Island& island, Slot& slot);
 
+/// The same of rows that act on few bodies, in these bodies' ways to move; see assemble_carried.cc. @return
+/// Whether they do.
+/// @pre slot.impulses
+bool assemble_carried(const World::Impl& w, const Island& island, Slot& slot);
+
 /// Which sides of `b` each row has: side_of[start[row]] to side_of[start[row + 1]], excluded.
 void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
                  std::vector<std::int32_t>& side_of);

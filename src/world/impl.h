@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "karakuri/collision/broadphase.h"
@@ -110,9 +111,21 @@ struct Island {
   double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
   solver::Report report;
-  bool refused = false;   // by the method that was asked for
-  bool solved = false;    // already: by the impulses of the last step, as loops alone, or as towers
-  bool answered = false;  // its trees' velocities are in v_answered
+  bool refused = false;       // by the method that was asked for
+  bool hardly_moves = false;  // verify.cc
+  bool solved = false;        // already: by the impulses of the last step, as loops alone, or as towers
+  bool answered = false;      // its trees' velocities are in v_answered
+};
+
+/// Scratch of assemble_carried.cc: bodies that rows act on.
+struct Carried {
+  std::vector<std::int32_t> bodies;
+  std::vector<ImpulseRow> wrenches;  // six of each body
+  std::vector<double> mobility;      // what these do to each other
+  std::vector<double> root;          // mobility = root rootᵀ; rows `stride` apart
+  int stride = 0;
+  int motions = 0;  // columns of `root`, rounded up to four
+  std::vector<double> scale, left;
 };
 
 struct Towers;
@@ -128,10 +141,12 @@ struct Slot {
   Heap heap;
   std::shared_ptr<Towers> towers = make_towers();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
-  std::vector<ImpulseRow> impulses;
-  bool may_walk = false;                // along long trees, see assemble.cc
-  std::vector<ImpulseRow> written_out;  // without their sides on walked trees
+  std::span<const ImpulseRow> impulses;      // of the island's rows, in the order of its blocks
+  std::vector<ImpulseRow> gathered;          // where they do not lie side by side
+  bool may_walk = false;                     // along long trees, see assemble.cc
+  std::vector<ImpulseRow> written_out;       // without their sides on walked trees
   std::vector<LinkResponse> link_responses;
+  Carried carried;
   solver::Problem problem, part;
   solver::Workspace solver;
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;

@@ -79,6 +79,7 @@ solver::Settings solver_settings(const WorldSettings& s, int rows) {
   const bool pivots = s.solver == solver::Method::kDantzig || s.solver == solver::Method::kLemke;
   out.max_pivots = pivots ? 20000 : 0;
   out.explain_failure = false;
+  out.trusted = true;
   return out;
 }
 
@@ -258,11 +259,12 @@ void state_velocities(const Task& t) {
 }
 
 /// Whether the island rests but for tiny motions, under a load that hardly changes: of a robot that moves
-/// elsewhere, contacts may rest too.
+/// elsewhere, contacts may rest too. Then the impulses of the step may hold the next (verify.cc).
 bool is_settling(const Task& t, double square_of_motion, const solver::Settings& settings) {
   constexpr double kHardly = 100;  // times the tolerance
   Slot& s = t.slot;
-  if (square_of_motion > settings.absolute * settings.absolute || !is_soon_exact(s)) return false;
+  if (!t.island.hardly_moves || square_of_motion > settings.absolute * settings.absolute || !is_soon_exact(s))
+    return false;
   state_velocities(t);
   return residual_of(s, s.lambda, s) <= kHardly * settings.absolute;
 }

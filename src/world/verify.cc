@@ -69,13 +69,13 @@ bool hardly_moves(const World::Impl& w, int t) {
 }
 
 void find_candidates(World::Impl& w) {
-  for (Island& island : w.islands) island.solved = true;  // here: all its trees hardly move
+  for (Island& island : w.islands) island.hardly_moves = true;
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     const std::int32_t island = w.island_at[w.root_of(static_cast<int>(t))];
-    if (island >= 0 && w.islands[island].solved)
-      w.islands[island].solved = hardly_moves(w, static_cast<int>(t));
+    if (island >= 0 && w.islands[island].hardly_moves)
+      w.islands[island].hardly_moves = hardly_moves(w, static_cast<int>(t));
   }
-  for (Island& island : w.islands) island.solved = island.solved && is_candidate(w, island);
+  for (Island& island : w.islands) island.solved = island.hardly_moves && is_candidate(w, island);
 }
 
 bool too_deep(const World::Impl& w, const RowBlock& block, double h) {

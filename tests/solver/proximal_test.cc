@@ -93,6 +93,73 @@ TEST(ProximalNewton, TheNextStepTakesOneOrTwoLinearSolves) {
   EXPECT_EQ(report->sweeps, 0);
 }
 
+/// Where the box's load acts on the floor [m].
+Eigen::Vector2d centre_of_pressure(const ContactScene& scene, int side, const std::vector<double>& lambda) {
+  Eigen::Vector2d sum(0, 0);
+  double load = 0;
+  for (int i = 0; i < side * side; ++i) {
+    const double press = lambda[scene.problem.blocks[i].row];
+    sum += press * Eigen::Vector2d(double(i / side) / (side - 1) - 0.5, double(i % side) / (side - 1) - 0.5);
+    load += press;
+  }
+  return sum / load;
+}
+
+TEST(ProximalNewton, ALoadThatJumpsToAnotherEdgeIsFoundWithoutSweeps) {
+  constexpr int kSide = 8;
+  ContactScene scene = box_on_points(kSide, {0, 0, 0});
+  const test::Body& box = scene.bodies[0];
+  std::vector<double> lambda(scene.problem.rows(), 0.0);
+  Workspace ws;
+  for (int k = 0; k < 24; ++k) {  // once round, near the edge and farther from it in turn
+    const double angle = 2.4 * k, reach = k % 2 == 0 ? 0.48 : 0.3;
+    const Eigen::Vector2d place(reach * std::cos(angle), reach * std::sin(angle));
+    // what a moment gives that moves the load there: (x, y) times m g about (y, -x)
+    const Eigen::Vector3d moment = box.mass * kGravity * Eigen::Vector3d(-place.y(), place.x(), 0);
+    scene.bodies[0].velocity.setZero();
+    scene.bodies[0].velocity.tail<3>() = kStep * moment.cwiseQuotient(box.inertia);
+    scene.set_free_velocity({0, 0, -kGravity}, kStep);
+    const Result<Report> report = solve(scene.problem, for_a_step(), ws, lambda);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->status, Status::kConverged) << k;
+    EXPECT_EQ(report->sweeps, 0) << k;
+    EXPECT_LT(after(scene, lambda).norm(), 1e-9) << k;
+    EXPECT_LT((centre_of_pressure(scene, kSide, lambda) - place).norm(), 1e-8) << k;
+  }
+}
+
+TEST(ProximalNewton, CoordinatesOfUnitMassAreOnlyAnotherWayToStateTheProblem) {
+  const ContactScene scene = box_on_points(5, {0.3, 0.1, 0});
+  const Problem& p = scene.problem;
+  Problem unit;
+  unit.clear(OperatorKind::kMatrixFree);
+  for (int i = 0; i < p.block_count(); ++i) unit.add_cone(kMu);
+  unit.q = p.q;
+  unit.add_unit_mass(8);
+  for (int row = 0; row < p.rows(); ++row) {
+    for (int k = 0; k < 6; ++k) {
+      const double mass = k < 3 ? scene.bodies[0].mass : scene.bodies[0].inertia[k - 3];
+      unit.jacobian[8 * row + k] = p.jacobian[6 * row + k] / std::sqrt(mass);
+    }
+  }
+  unit.responses_are_jacobians();
+  Workspace ws;
+  for (const Method method : {Method::kDefault, Method::kNewton}) {
+    std::vector<double> lambda(p.rows(), 0.0);
+    Settings s = for_a_step();
+    s.method = method;
+    s.max_sweeps = 20000;
+    s.max_newton = 1000;
+    const Result<Report> report = solve(unit, s, ws, lambda);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->status, Status::kConverged) << name_of(method);
+    Eigen::Matrix<double, 6, 1> expected = Eigen::Matrix<double, 6, 1>::Zero();
+    const Eigen::Vector3d v(0.3, 0.1, 0);
+    expected.head<3>() = v - kMu * kGravity * kStep * v.normalized();
+    EXPECT_LT((after(scene, lambda) - expected).norm(), 1e-8) << name_of(method);
+  }
+}
+
 /// Boxes joined by ball joints, with limits, motors and springs, on redundant points.
 Problem train(std::uint64_t seed, double speed = 0.2, double demand = 0.2) {
   Random random(seed);

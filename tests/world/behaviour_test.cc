@@ -138,6 +138,62 @@ TEST(Continuous, ABarOnAHingeStopsAtAThinPost) {
   EXPECT_LT(world.q(hinge)[0], std::acos(0.0));
 }
 
+/// A body that swings on a hinge between two feet, each of which stands on 4 x 4 balls.
+struct Swing {
+  static constexpr double kMass = 10, kArm = 0.2;  // of the body, which hangs below the hinge [kg, m]
+  Scene scene;
+  LinkId body, feet[2];
+
+  Swing() {
+    const MaterialId m = add_material(scene, 1);
+    scene.add_ground(m);
+    const Transform hinge = Transform::translation({0, 0, 0.5});
+    body = scene.mechanism.add_free_link("body", Inertia{kMass, Vec3(0, 0, -kArm), 0.05 * Mat3::Identity()},
+                                         hinge);
+    for (const int k : {0, 1}) {
+      const double y = k == 0 ? 0.2 : -0.2;
+      feet[k] = scene.mechanism.add_link(k == 0 ? "left" : "right",
+                                         Inertia{1, Vec3(0, 0, -0.4), 0.01 * Mat3::Identity()});
+      Joint joint{.name = k == 0 ? "l" : "r", .kind = JointKind::kRevolute, .parent = body, .child = feet[k]};
+      joint.X_PF = Transform::translation({0, y, 0});
+      joint.axis = Vec3::UnitY();
+      EXPECT_TRUE(scene.mechanism.add_joint(joint).ok());
+      for (int i = 0; i < 16; ++i)
+        scene.add_shape(feet[k], Shape::sphere(0.02),
+                        Transform::translation({0.1 * (i / 4) - 0.15, 0.03 * (i % 4) - 0.045, -0.48}), m);
+    }
+  }
+};
+
+TEST(Robot, FeetOnManyPointsStandStillWhileItsBodySwings) {
+  Swing swing;
+  const auto [body, left, right] = std::tuple(swing.body, swing.feet[0], swing.feet[1]);
+  constexpr double kDt = 1e-3, kG = 9.8;
+  World world = make_world(std::move(swing.scene), {.dt = kDt, .sleep = {.enabled = false}});
+  world.set_velocity(body, {Vec3(0, 1, 0), Vec3::Zero()});
+  const auto height_of_speed = [&] {
+    const Motion v = world.velocity(body);
+    return (v.linear + v.angular.cross(world.pose(body).R * Vec3(0, 0, -Swing::kArm))).z();
+  };
+  double before = height_of_speed(), widest = 0;
+  for (int k = 0; k < 2000; ++k) {
+    world.step();
+    const double now = height_of_speed();
+    double load = 0;
+    for (const Contact& c : world.contacts()) load += std::abs(c.impulse.z());
+    // what the floor gives is the weight and the change of momentum, of which the feet have none
+    ASSERT_NEAR(load, (Swing::kMass + 2) * kG * kDt + Swing::kMass * (now - before), 1e-7) << k;
+    for (const LinkId foot : {left, right}) {
+      ASSERT_LT(world.velocity(foot).linear.norm(), 1e-8) << k;
+      ASSERT_LT(world.velocity(foot).angular.norm(), 1e-8) << k;
+    }
+    ASSERT_LT(world.report().sweeps, 1) << k;
+    widest = std::max(widest, std::abs(world.velocity(body).angular.y()));
+    before = now;
+  }
+  EXPECT_GT(widest, 0.9);
+}
+
 TEST(Events, ContactsBeginAndEnd) {
   Scene scene;
   const MaterialId rubber = add_material(scene, 0.5, 0.8);

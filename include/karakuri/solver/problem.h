@@ -95,6 +95,7 @@ struct Problem {
   std::vector<double> jacobian;       //
   std::vector<double> response;       //
   std::vector<Link> links;            //   of walked trees, parents first
+  bool unit_mass = false;             //   one subsystem, see add_unit_mass()
 
   int rows() const { return static_cast<int>(q.size()); }
   int block_count() const { return static_cast<int>(blocks.size()); }
@@ -121,6 +122,11 @@ struct Problem {
   Link& add_link(int parent);
   /// kMatrixFree: lets the block added last act on `subsystem`; returns its term, zeroed.
   Term add_term(int subsystem);
+  /// kMatrixFree: lets all blocks, which are there already, act on one subsystem of `dof` velocities whose
+  /// mass is one: responses are Jacobians, W = J Jᵀ. `jacobian` is then J, row by row, to be filled and
+  /// followed by responses_are_jacobians(). @param dof A multiple of four; what is too much is left zero.
+  void add_unit_mass(int dof);
+  void responses_are_jacobians() { response = jacobian; }
   std::span<double> jacobian_of(const Term& term, int size) {
     return {jacobian.data() + term.offset, static_cast<std::size_t>(size * subsystems[term.subsystem].dof)};
   }

@@ -49,6 +49,7 @@ struct Settings {
   /// problem. Not for the inside of a real-time step.
   bool explain_failure = true;
   /// default: rows above which newton is not tried (memory and time of its factorisation)
+  bool trusted = false;  ///< the problem is not validated: whoever states it knows that it is sound
   int max_newton_rows = 20000;
 };
 
