@@ -16,7 +16,7 @@ namespace karakuri::world_detail {
 inline constexpr int kLanes = 8;
 using Lane = double __attribute__((vector_size(8 * kLanes)));
 
-using Lanes = Three<Lane>;  // three numbers of each lane
+using Lanes = lanes::Three<Lane>;  // three numbers of each lane
 
 /// One contact point of each of a group's patches.
 struct HeapPoint {

@@ -14,6 +14,8 @@ namespace karakuri::world_detail {
 
 namespace {
 
+using namespace lanes;
+
 using V = Lane;
 using Mask = long long __attribute__((vector_size(8 * kLanes)));
 

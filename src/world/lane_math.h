@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace karakuri::world_detail {
+namespace karakuri::world_detail::lanes {
 
 template <class V>
 struct Three {
@@ -85,4 +85,4 @@ inline V natural_map(V mu, V mobility, const V* impulse, const V* u) {
   return select(t <= mu * a, sum_u, select(mu * t <= -a, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::world_detail::lanes

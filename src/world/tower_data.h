@@ -20,7 +20,7 @@ struct Slot;
 
 inline constexpr int kTowerLanes = 4;
 using Tower = double __attribute__((vector_size(8 * kTowerLanes)));
-using Tower3 = Three<Tower>;
+using Tower3 = lanes::Three<Tower>;
 using ByLane = std::array<double, kTowerLanes>;
 
 /// A velocity and angular velocity, or an impulse and its moment, about the island's origin.

@@ -12,6 +12,8 @@ namespace karakuri::world_detail {
 
 namespace {
 
+using namespace lanes;
+
 using V = Tower;
 
 constexpr int at(int i, int j) { return i * (i + 1) / 2 + j; }

@@ -20,6 +20,8 @@ namespace karakuri::world_detail {
 
 namespace {
 
+using namespace lanes;
+
 using V = Tower;
 using Goals = std::array<TowerGoal, kTowerLanes>;
 
@@ -204,22 +206,22 @@ void search(Towers& t, V inverse_alpha) {
   try_length(tried, t);
   evaluate(t, inverse_alpha);
   const V at_one = slope(t);
-  std::array<Search, kTowerLanes> lanes;
-  for (int l = 0; l < kTowerLanes; ++l) lanes[l].start(start[l], at_one[l]);
+  std::array<Search, kTowerLanes> searches;
+  for (int l = 0; l < kTowerLanes; ++l) searches[l].start(start[l], at_one[l]);
   const auto over = [](const Search& s) { return s.over; };
-  for (int k = 0; k < kMostShorter && !std::all_of(lanes.begin(), lanes.end(), over); ++k) {
-    for (int l = 0; l < kTowerLanes; ++l) tried[l] = lanes[l].over ? lanes[l].length : lanes[l].next();
+  for (int k = 0; k < kMostShorter && !std::all_of(searches.begin(), searches.end(), over); ++k) {
+    for (int l = 0; l < kTowerLanes; ++l) tried[l] = searches[l].over ? searches[l].length : searches[l].next();
     try_length(tried, t);
     evaluate(t, inverse_alpha);
     const V value = slope(t);
     for (int l = 0; l < kTowerLanes; ++l)
-      if (!lanes[l].over) lanes[l].found(tried[l], value[l]);
+      if (!searches[l].over) searches[l].found(tried[l], value[l]);
   }
   bool same = true;
   for (int l = 0; l < kTowerLanes; ++l) {
-    lanes[l].end();
-    same = same && tried[l] == lanes[l].length;
-    tried[l] = lanes[l].length;
+    searches[l].end();
+    same = same && tried[l] == searches[l].length;
+    tried[l] = searches[l].length;
   }
   if (!same) {
     try_length(tried, t);
