@@ -5,7 +5,6 @@
 // whatever the fat boxes of the broad phase have been before: what is found depends on the state alone, and a
 // restored world finds the same.
 #include <algorithm>
-#include <limits>
 
 #include "spatial/simd.h"
 #include "world/impl.h"
@@ -116,28 +115,9 @@ std::span<Contact> take_contacts(std::vector<Contact>& all, ProxyPair pair, std:
   return {all.data() + first, at - first};
 }
 
-/// The load of contacts that are no more goes to the nearest that are new: of a patch of many points, which
-/// four are kept may change from step to step, and what they carry together does not.
-void hand_on(std::span<Contact> now, std::span<const Contact> before) {
-  for (const Contact& old : before) {
-    if (old.collider_a < 0 || old.impulse.isZero(0)) continue;
-    Contact* nearest = nullptr;
-    double distance = std::numeric_limits<double>::infinity();
-    for (Contact& c : now) {
-      const double d = (old.point - c.point).squaredNorm();
-      const bool is_new = c.mobility == 0;
-      if (!is_new || old.part_a != c.part_a || old.part_b != c.part_b || d >= distance) continue;
-      distance = d;
-      nearest = &c;
-    }
-    if (nearest) nearest->impulse += old.impulse;
-  }
-}
-
 /// Matches contacts [first, end) with [old_first, old_last), all of one pair: by feature, else by place.
 void match(std::span<Contact> now, std::span<Contact> before) {
   constexpr double kSamePlace = 5e-3;  // [m]
-  bool any_new = false;
   for (Contact& c : now) {
     Contact* best = nullptr;
     double distance = kSamePlace * kSamePlace;
@@ -153,12 +133,10 @@ void match(std::span<Contact> now, std::span<Contact> before) {
         best = &old;
       }
     }
-    any_new = any_new || !best;
     if (!best) continue;
     inherit(*best, c);
     best->collider_a = -1;  // taken
   }
-  if (any_new) hand_on(now, before);
 }
 
 }  // namespace
