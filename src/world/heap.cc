@@ -125,20 +125,6 @@ void set_point(const World::Impl& w, const Heap& h, const HeapPatch& p, int inde
   set_impulse(w.rows.lambda.data() + row, p.lane, x);
 }
 
-/// Contacts of free bodies, rigid, with friction, without bounce.
-bool is_heap(const World::Impl& w, const Island& island) {
-  constexpr int kLeastBodies = 4;
-  if (!island.loose || island.trees < kLeastBodies) return false;
-  for (int b = 0; b < island.block_count; ++b) {
-    const int index = w.island_blocks[island.first_block + b];
-    const RowBlock& block = w.rows.blocks[index];
-    if (block.source != RowSource::kContact || block.size != 3 || w.rows.compliance[block.row] > 0 ||
-        w.restitution[index] > 0)
-      return false;
-  }
-  return true;
-}
-
 /// Patches, points and bodies of an island, with the impulses of the last step.
 void gather(const World::Impl& w, const Island& island, Slot& slot, Heap& h) {
   list_patches(w, island, slot, h);
@@ -197,21 +183,6 @@ void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
   slot.corrected = true;
 }
 
-/// Root of the sum of squares of the speeds with which rows move, and with which a part of their depth is
-/// about to be corrected: that changes directions of contacts, not what they carry.
-double size_of_motion(const World::Impl& w, const Island& island, double h) {
-  constexpr double kShare = 0.1;
-  const StabilizationSettings& st = w.settings.stabilization;
-  double sum = 0;
-  for (int b = 0; b < island.block_count; ++b) {
-    const int row = block_of(w, island, b).row;
-    const double too_deep = std::max(0.0, -w.rows.error[row] - 1.5 * st.slop);
-    sum += std::pow(kShare * st.erp * too_deep / h, 2);
-    for (int k = 0; k < 3; ++k) sum += std::pow(w.row_velocity[row + k], 2);
-  }
-  return std::sqrt(sum);
-}
-
 /// Sweeps until the residual is below `target`, which is measured after 10, 20, 40, ... sweeps.
 solver::Report sweep_to(double target, Heap& heap) {
   constexpr int kFirst = 10, kMost = 80;
@@ -228,28 +199,50 @@ solver::Report sweep_to(double target, Heap& heap) {
 
 }  // namespace
 
+bool is_heap(const World::Impl& w, const Island& island) {
+  constexpr int kLeastBodies = 4;
+  if (!island.loose || island.trees < kLeastBodies) return false;
+  for (int b = 0; b < island.block_count; ++b) {
+    const int index = w.island_blocks[island.first_block + b];
+    const RowBlock& block = w.rows.blocks[index];
+    if (block.source != RowSource::kContact || block.size != 3 || w.rows.compliance[block.row] > 0 ||
+        w.restitution[index] > 0)
+      return false;
+  }
+  return true;
+}
+
+double size_of_motion(const World::Impl& w, const Island& island, double h) {
+  constexpr double kShare = 0.1;
+  const StabilizationSettings& st = w.settings.stabilization;
+  double sum = 0;
+  for (int b = 0; b < island.block_count; ++b) {
+    const int row = block_of(w, island, b).row;
+    const double too_deep = std::max(0.0, -w.rows.error[row] - 1.5 * st.slop);
+    sum += std::pow(kShare * st.erp * too_deep / h, 2);
+    for (int k = 0; k < 3; ++k) sum += std::pow(w.row_velocity[row + k], 2);
+  }
+  return std::sqrt(sum);
+}
+
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
-  constexpr double kStill = 1e-4;   // of what a step of gravity gives: slower is at rest, and solved exactly
-  constexpr double kSteady = 0.05;  // of the motion: what changes by less slides on, and is solved exactly
-  constexpr double kShare = 0.1;    // of the motion, or of what changes, may be left over,
-  constexpr double kLeft = 0.04;    //   and of what a step of gravity gives
-  constexpr int kTall = 21;         // bodies: more may stand higher than sweeps reach down,
-  constexpr double kCalm = 0.05;    //   and where they move slower than this [m/s] are mended from above;
-                                    //   nor are fewer left as sweeps leave them where that would be deep
+  constexpr int kTall =
+      21;  // bodies: more may stand higher than sweeps reach down, and are mended from above
+           //   where they are calm; nor are fewer left as sweeps leave them if that is deep
   const WorldSettings& s = w.settings;
   if (s.contact != ContactModel::kCone || s.solver != solver::Method::kDefault || !is_heap(w, island))
     return false;
   const double unit = std::sqrt(static_cast<double>(island.rows));
   const double motion = size_of_motion(w, island, h), fall = h * w.model.gravity.norm() * unit;
-  if (!(motion > kStill * fall) || (island.trees > kTall && motion < kCalm * unit)) return false;
+  if (!(motion > kHeapStill * fall) || (island.trees > kTall && motion < kHeapCalm * unit)) return false;
   Heap& heap = slot.heap;
   gather(w, island, slot, heap);
   begin_heap(heap);
   const double change = residual_of_heap(heap);
-  if (!(change > kSteady * motion)) return false;
-  const double most = fall > 0 ? kLeft * fall : solver::kInfinity;
-  island.report = sweep_to(std::min(kShare * std::min(motion, change), most), heap);
-  const bool good_enough = motion > kCalm * unit || island.report.residual <= most;
+  if (!(change > kHeapSteady * motion)) return false;
+  const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
+  island.report = sweep_to(std::min(kHeapShare * std::min(motion, change), most), heap);
+  const bool good_enough = motion > kHeapCalm * unit || island.report.residual <= most;
   if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);
   scatter(w, heap);

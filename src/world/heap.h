@@ -9,16 +9,14 @@
 #include <vector>
 
 #include "karakuri/world/world.h"
+#include "world/lane_math.h"
 
 namespace karakuri::world_detail {
 
 inline constexpr int kLanes = 8;
 using Lane = double __attribute__((vector_size(8 * kLanes)));
 
-/// Three numbers of each lane.
-struct Lanes {
-  Lane x, y, z;
-};
+using Lanes = lanes::Three<Lane>;  // three numbers of each lane
 
 /// One contact point of each of a group's patches.
 struct HeapPoint {
@@ -73,6 +71,18 @@ struct Heap {
 
 struct Island;
 struct Slot;
+
+inline constexpr double kHeapStill = 1e-4;   // of what a step of gravity gives: slower is at rest
+inline constexpr double kHeapSteady = 0.05;  // of the motion: what changes by less slides on
+inline constexpr double kHeapShare = 0.1;    // of the motion, or of what changes, may be left over,
+inline constexpr double kHeapLeft = 0.04;    //   and of what a step of gravity gives
+inline constexpr double kHeapCalm = 0.05;    // [m/s] slower ones must be solved that far
+
+/// Whether an island is made of contacts of free bodies, rigid, with friction, without bounce.
+bool is_heap(const World::Impl& w, const Island& island);
+/// Root of the sum of squares of the speeds with which rows move, and with which a part of their depth is
+/// about to be corrected: that changes directions of contacts, not what they carry.
+double size_of_motion(const World::Impl& w, const Island& island, double h);
 
 /// Sweeps over an island if it is a heap in motion. @return Whether it was; then impulses, velocities,
 /// corrections of positions and the island's report are written.

@@ -14,33 +14,10 @@ namespace karakuri::world_detail {
 
 namespace {
 
+using namespace lanes;
+
 using V = Lane;
 using Mask = long long __attribute__((vector_size(8 * kLanes)));
-
-inline V all(double x) { return V{} + x; }
-inline double sum_of(V a) {
-  double sum = 0;
-  for (int k = 0; k < kLanes; ++k) sum += a[k];
-  return sum;
-}
-
-inline V select(Mask mask, V a, V b) { return mask ? a : b; }
-inline V larger(V a, V b) { return select(a > b, a, b); }
-inline V root(V a) {
-  for (int k = 0; k < kLanes; ++k) a[k] = std::sqrt(a[k]);
-  return a;
-}
-inline V dot(const Lanes& a, const Lanes& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-inline Lanes cross(const Lanes& a, const Lanes& b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-inline Lanes times(const V* I, const Lanes& a) {
-  return {I[0] * a.x + I[3] * a.y + I[4] * a.z, I[3] * a.x + I[1] * a.y + I[5] * a.z,
-          I[4] * a.x + I[5] * a.y + I[2] * a.z};
-}
-inline void add(Lanes& a, const Lanes& b) { a.x += b.x, a.y += b.y, a.z += b.z; }
-inline void subtract(Lanes& a, const Lanes& b) { a.x -= b.x, a.y -= b.y, a.z -= b.z; }
-inline void add_scaled(Lanes& a, const Lanes& b, V s) { a.x += b.x * s, a.y += b.y * s, a.z += b.z * s; }
 
 /// The two bodies of each lane.
 struct Pair {
@@ -109,7 +86,7 @@ struct Progress {
 };
 
 inline void solve_point(const HeapGroup& g, HeapPoint& x, Pair& p, Progress& progress) {
-  const V zero = all(0), tiny = all(1e-300);
+  const V zero = all<V>(0), tiny = all<V>(1e-300);
   const Lanes u = relative(p, x);                                                              // (1)
   const V n = larger(zero, x.impulse[0] - (dot(x.normal, u) + x.velocity[0]) * x.inverse_nn);  // (2)
   const V dn = n - x.impulse[0];
@@ -130,7 +107,7 @@ inline void solve_point(const HeapGroup& g, HeapPoint& x, Pair& p, Progress& pro
 }
 
 void extrapolate(double beta, Heap& h) {
-  const V b = all(beta);
+  const V b = all<V>(beta);
   for (HeapPoint& x : h.points) {
     for (int k = 0; k < 3; ++k) {
       const V now = x.impulse[k];
@@ -158,7 +135,7 @@ void prepare(const HeapGroup& g, HeapPoint& x) {
     push(g, x, *axes[k], p);
     moved[k] = relative(p, x);
   }
-  const V zero = all(0), one = all(1);
+  const V zero = all<V>(0), one = all<V>(1);
   const auto inverse = [&](V a) { return select(a > zero, one / select(a > zero, a, one), zero); };
   const V nn = dot(x.normal, moved[0]), ss = dot(x.tangent[0], moved[1]), tt = dot(x.tangent[1], moved[2]);
   const V st = dot(x.tangent[0], moved[2]);
@@ -169,28 +146,9 @@ void prepare(const HeapGroup& g, HeapPoint& x) {
   x.inverse_tt[0] = tt * inverse_det;
   x.inverse_tt[1] = -st * inverse_det;
   x.inverse_tt[2] = ss * inverse_det;
-  const V half = all(0.5), d = half * (ss - tt);
+  const V half = all<V>(0.5), d = half * (ss - tt);
   x.inverse_slip = inverse(half * (ss + tt) + root(d * d + st * st));
-  x.mobility = (nn + ss + tt) * all(1.0 / 3);
-}
-
-/// |F|² / ρ² of solver/residual.cc for ρ = 1 / mobility, round cones.
-V natural_map(const HeapPoint& x, const V* u) {
-  const V zero = all(0), tiny = all(1e-300);
-  const V mu = x.friction;
-  const V hat = u[0] + mu * root(u[1] * u[1] + u[2] * u[2]);
-  V z[3], sum_u = hat * hat + u[1] * u[1] + u[2] * u[2], sum_z = zero;
-  for (int k = 0; k < 3; ++k) {
-    z[k] = x.mobility * x.impulse[k];
-    sum_z += z[k] * z[k];
-  }
-  const V a = z[0] - hat, b = z[1] - u[1], c = z[2] - u[2];
-  const V t = root(b * b + c * c);
-  const V on = larger(zero, (a + mu * t) / (all(1) + mu * mu));  // P_K: normal part
-  const V scale = mu * on / larger(t, tiny);
-  const V f0 = z[0] - on, f1 = z[1] - b * scale, f2 = z[2] - c * scale;
-  const Mask inside = (t <= mu * a), apex = (mu * t <= -a);
-  return select(inside, sum_u, select(apex, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
+  x.mobility = (nn + ss + tt) * all<V>(1.0 / 3);
 }
 
 }  // namespace
@@ -226,13 +184,14 @@ double sweep_heap(Heap& h) {
 }
 
 double residual_of_heap(const Heap& h) {
-  V sum = all(0);
+  V sum = all<V>(0);
   for (const HeapGroup& g : h.groups) {
     const Pair p = read(g, h.motion.data());
     for (int k = g.first; k < g.first + g.count; ++k) {
       V u[3];
       velocity_of(p, h.points[k], u);
-      sum += natural_map(h.points[k], u);
+      const HeapPoint& x = h.points[k];
+      sum += natural_map(x.friction, x.mobility, x.impulse, u);
     }
   }
   return std::sqrt(sum_of(sum));
@@ -251,14 +210,14 @@ void end_heap(Heap& h) {
 
 void sweep_positions(Heap& h, int sweeps) {
   h.shift.assign(h.bodies.size(), {});
-  for (HeapPoint& x : h.points) x.push = all(0);
+  for (HeapPoint& x : h.points) x.push = all<V>(0);
   for (int i = 0; i < sweeps; ++i) {
     for (const HeapGroup& g : h.groups) {
       Pair p = read(g, h.shift.data());
       for (int k = g.first; k < g.first + g.count; ++k) {
         HeapPoint& x = h.points[k];
         const V gap = dot(x.normal, relative(p, x)) + x.gap;
-        const V next = larger(all(0), x.push - gap * x.inverse_nn), d = next - x.push;
+        const V next = larger(all<V>(0), x.push - gap * x.inverse_nn), d = next - x.push;
         push(g, x, {x.normal.x * d, x.normal.y * d, x.normal.z * d}, p);
         x.push = next;
       }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -107,11 +108,12 @@ struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
   std::int32_t rows = 0;
   std::int32_t trees = 0;  // that respond
+  double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
   solver::Report report;
   bool refused = false;       // by the method that was asked for
   bool hardly_moves = false;  // verify.cc
-  bool solved = false;        // before the solver is asked
+  bool solved = false;        // already: by the impulses of the last step, as loops alone, or as towers
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
@@ -126,6 +128,9 @@ struct Carried {
   std::vector<double> scale, left;
 };
 
+struct Towers;
+std::shared_ptr<Towers> make_towers();  // towers.cc
+
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
@@ -134,6 +139,7 @@ struct Slot {
   ResponseBuffers response;
   bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Heap heap;
+  std::shared_ptr<Towers> towers = make_towers();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::span<const ImpulseRow> impulses;      // of the island's rows, in the order of its blocks
   std::vector<ImpulseRow> gathered;          // where they do not lie side by side
@@ -260,6 +266,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
+  std::vector<std::int32_t> tower_islands;            // that solve_towers() takes, by their size
   std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
   std::vector<std::uint8_t> drive_is_row;             // by dof
   bool is_shifted = false;                            // any position is corrected in this step

@@ -17,6 +17,7 @@
 #include "world/assemble.h"
 #include "world/heap.h"
 #include "world/impl.h"
+#include "world/towers.h"
 
 namespace karakuri {
 
@@ -388,6 +389,7 @@ void World::Impl::solve_islands(double h) {
   v_answered = v_free;
   accept_what_holds(h);
   solve_loops_alone();
+  world_detail::solve_towers(*this, h);
   parallel.for_each(static_cast<int>(islands.size()), [&](int i, int slot) {
     if (!islands[i].solved) solve_island({*this, islands[i], slots[slot], h}, islands[i]);
   });

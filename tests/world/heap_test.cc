@@ -103,6 +103,51 @@ TEST(Heap, WhatFellLiesStill) {
     EXPECT_LT((world.pose(boxes[i]).p - before[i]).norm(), 1e-5) << i;
 }
 
+/// Poses of the first `count` boxes after `steps`.
+std::vector<Vec3> places_after(World& world, const std::vector<LinkId>& boxes, int count, int steps) {
+  world.step(steps);
+  std::vector<Vec3> out;
+  for (int i = 0; i < count; ++i) out.push_back(world.pose(boxes[i]).p);
+  return out;
+}
+
+// Four islands share the lanes of a vector: what the others do must not be felt.
+TEST(Heap, TowersDoNotFeelTheirNeighboursInOtherLanes) {
+  constexpr int kHeight = 7;
+  std::vector<std::vector<Vec3>> places;
+  for (const int others : {0, 1, 6}) {
+    Scene scene;
+    const MaterialId stone = add_material(scene, 0.5);
+    scene.add_ground(stone);
+    std::vector<LinkId> boxes;
+    for (int tower = 0; tower <= others; ++tower) {
+      Random random(7 + tower);
+      for (int k = 0; k < kHeight - tower % 3; ++k) {
+        const Transform X{rotation_exp(random_vector(random, 0.1)),
+                          Vec3(30.0 * tower, 0, 0.7 + 1.2 * k) + random_vector(random, 0.04)};
+        boxes.push_back(scene.add_body("box" + std::to_string(boxes.size()),
+                                       Shape::box(Vec3::Constant(0.5 * kSide)), kMass, X, stone));
+      }
+    }
+    World world = make_world(std::move(scene), settings());
+    places.push_back(places_after(world, boxes, kHeight, 90));
+  }
+  EXPECT_EQ(places[0], places[1]);
+  EXPECT_EQ(places[0], places[2]);
+}
+
+TEST(Heap, TallTowersThatRockComeToRest) {
+  Pile pile(2, 2, 10, 1.4);
+  pile.scene.add_ground(pile.stone);
+  const std::vector<LinkId> boxes = pile.boxes;
+  World world = make_world(std::move(pile.scene), settings());
+  const int count = static_cast<int>(boxes.size());
+  const std::vector<Vec3> before = places_after(world, boxes, count, 720);
+  const std::vector<Vec3> after = places_after(world, boxes, count, 60);
+  for (int i = 0; i < count; ++i) EXPECT_LT((after[i] - before[i]).norm(), 1e-5) << i;
+  EXPECT_LT(world.report().penetration, 1e-4);
+}
+
 TEST(Heap, SweepsAllocateNothing) {
   if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
   Pile pile(3, 3, 4, 1.4);
