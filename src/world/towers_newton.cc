@@ -210,7 +210,8 @@ void search(Towers& t, V inverse_alpha) {
   for (int l = 0; l < kTowerLanes; ++l) searches[l].start(start[l], at_one[l]);
   const auto over = [](const Search& s) { return s.over; };
   for (int k = 0; k < kMostShorter && !std::all_of(searches.begin(), searches.end(), over); ++k) {
-    for (int l = 0; l < kTowerLanes; ++l) tried[l] = searches[l].over ? searches[l].length : searches[l].next();
+    for (int l = 0; l < kTowerLanes; ++l)
+      tried[l] = searches[l].over ? searches[l].length : searches[l].next();
     try_length(tried, t);
     evaluate(t, inverse_alpha);
     const V value = slope(t);
