@@ -164,6 +164,7 @@ ResponseMethod response(const Model& model, std::span<const ImpulseRow> rows, Re
     response(model, rows, ws, b, A);
     return method;
   }
+  b.by_dofs = false;
   fill_by_factor(model, rows, ws, b);
   multiply_vectors(model, b, A);
   return method;
@@ -178,10 +179,23 @@ void response_vectors(const Model& model, std::span<const ImpulseRow> rows, cons
 bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws, ResponseBuffers& b,
               MatOut A) {
   assert(A.rows() == static_cast<Eigen::Index>(rows.size()) && A.cols() == A.rows());
-  if (response_by_dofs(model, rows, ws, b, A)) return true;
+  b.by_dofs = response_by_dofs(model, rows, ws, b, A);
+  if (b.by_dofs) return true;
   response_vectors(model, rows, ws, b);
   multiply_vectors(model, b, A);
   return false;
+}
+
+void add_one_sided(const ResponseBuffers& b, VecOut sums) {
+  if (b.by_dofs) return add_one_sided_by_dofs(b.lanes, sums);
+  for (const Group& group : b.groups) {
+    for (int s = 0; s < group.count; ++s) {
+      const Packed4* y = b.y.data() + group.y + static_cast<std::int64_t>(s / 4) * group.length;
+      double& sum = sums[b.sides[group.first_side + s].row];
+      for (int d = 0; d < group.length; ++d)
+        sum += b.weights[group.weight + d] * y[d].lane[s % 4] * y[d].lane[s % 4];
+    }
+  }
 }
 
 Eigen::Matrix<double, 6, 1> wrench_at(const ImpulseRow& row, const Workspace& ws, int body, double sign) {

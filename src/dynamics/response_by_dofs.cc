@@ -312,6 +312,27 @@ bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, cons
   return true;
 }
 
+void add_one_sided_by_dofs(const Lanes& l, VecOut& sums) {
+  const int rows = static_cast<int>(sums.size()), extra = static_cast<int>(l.row_of_extra.size());
+  for (int e = 0, row = 0; row < rows; ++row) {  // extra lanes are in the order of their rows
+    const int first = padded(rows) + e;
+    Bits moved = l.path[row];
+    for (; e < extra && l.row_of_extra[e] == row; ++e) moved |= l.path[padded(rows) + e];
+    for (Bits todo = moved; todo != 0; todo &= todo - 1) {
+      const int bit = std::countr_zero(todo);
+      const double* column = l.columns.data() + bit * l.path.size();
+      const double weight = l.dofs[bit].weight;
+      double own = column[row];
+      for (int lane = first; lane < padded(rows) + e; ++lane) {
+        if (!(l.path[lane] >> bit & 1)) continue;
+        own -= column[lane];  // which add_extra() has added
+        sums[row] += weight * column[lane] * column[lane];
+      }
+      sums[row] += weight * own * own;
+    }
+  }
+}
+
 namespace {
 
 /// y^T D^-1 of a dof, times the impulses.

@@ -10,4 +10,7 @@ namespace karakuri::kernel {
 bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
                       ResponseBuffers& buffers, MatOut& A);
 
+/// See add_one_sided().
+void add_one_sided_by_dofs(const ResponseBuffers::DofLanes& lanes, VecOut& sums);
+
 }  // namespace karakuri::kernel

@@ -217,14 +217,7 @@ void fill_dense(World::Impl& w, LoopStage& s) {
   response(w.model, s.rows, w.ws, slot.response, A);
   for (int i = 0; i < n; ++i)
     for (int j = s.first[i]; j <= i; ++j) s.matrix.at(i, j) = A(j, i);
-  const ResponseBuffers& b = slot.response;
-  for (std::size_t k = 0; k < b.sides.size(); ++k) {
-    const ResponseBuffers::Group& g = b.groups[b.sides[k].group];
-    const int in_group = static_cast<int>(k) - g.first_side;
-    const Packed4* y = b.y.data() + g.y + static_cast<std::int64_t>(in_group / 4) * g.length;
-    for (int d = 0; d < g.length; ++d)
-      s.x[b.sides[k].row] += b.weights[g.weight + d] * y[d].lane[in_group % 4] * y[d].lane[in_group % 4];
-  }
+  add_one_sided(slot.response, as_vector(s.x));
 }
 
 void fill_envelope(const World::Impl& w, LoopStage& s) {

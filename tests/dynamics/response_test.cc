@@ -164,6 +164,35 @@ TEST(Response, AnswersImpulsesAsTheyAreApplied) {
   EXPECT_GT(answered, 5);
 }
 
+TEST(Response, OneSidedIsTheSumOverSides) {
+  Random random(25);
+  std::vector<TestModel> models = all_tree_models();
+  models.push_back({"chain of 100", compile_or_die(chain(100))});  // not by dofs
+  for (const TestModel& m : models) {
+    SCOPED_TRACE(m.name);
+    Workspace ws(m.model);
+    ResponseBuffers buffers(m.model);
+    update_poses(m.model, random_state(m.model, random), ws);
+    articulated_factor(m.model, ws);
+    const std::vector<ImpulseRow> rows = random_rows(m.model, 11, random);
+    std::vector<ImpulseRow> sides;  // as rows of their own
+    for (const ImpulseRow& row : rows) {
+      sides.push_back(row), sides.back().other = 0;
+      sides.push_back(row), sides.back().body = 0;
+    }
+    Eigen::MatrixXd A(11, 11), by_side(22, 22);
+    response(m.model, sides, ws, buffers, by_side);
+    response(m.model, rows, ws, buffers, A);
+    Eigen::VectorXd sums = Eigen::VectorXd::Zero(11);
+    add_one_sided(buffers, sums);
+    for (int i = 0; i < 11; ++i) {
+      const bool nothing = rows[i].body == rows[i].other;
+      const double expected = nothing ? 0 : by_side(2 * i, 2 * i) + by_side(2 * i + 1, 2 * i + 1);
+      EXPECT_NEAR(sums[i], expected, 1e-11 * by_side.norm());  // cond(M) < 1e5
+    }
+  }
+}
+
 TEST(Response, LongChainsByPropagation) {
   for (const int links : {100, 1000}) {
     SCOPED_TRACE(links);

@@ -86,6 +86,7 @@ struct ResponseBuffers {
     std::vector<double> motion;              // by dof: six numbers
   };
   DofLanes lanes;
+  bool by_dofs = false;                   // whether the last response() is told by `lanes`, not by groups
   std::optional<MassMatrix> mass_matrix;  // none where the trees are too deep for kFactor to pay
 };
 
@@ -108,6 +109,10 @@ void response_vectors(const Model& model, std::span<const ImpulseRow> rows, cons
 /// @pre aba() or articulated_factor() for these poses.
 bool response(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
               ResponseBuffers& buffers, MatOut A);
+
+/// Adds what each side of a row of the last response() does to that row by itself, y^T D^-1 y: more than A_ii
+/// where sides cancel.
+void add_one_sided(const ResponseBuffers& buffers, VecOut sums);
 
 /// How one body of a tree passes on wrenches (moment about its origin, force) and motions (angular velocity,
 /// velocity of its origin), all in world axes: Z_parent += up Z, v = up^T v_parent + own Z. `whole` is what a
