@@ -185,7 +185,7 @@ void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
 
 /// Sweeps until the residual is below `target`, which is measured after 10, 20, 40, ... sweeps.
 solver::Report sweep_to(double target, Heap& heap) {
-  constexpr int kFirst = 10, kMost = 80;
+  constexpr int kFirst = 10, kMost = 40;
   solver::Report report{
       .method = solver::Method::kBlock, .residual = residual_of_heap(heap), .target = target};
   for (int next = kFirst; report.residual > target && report.sweeps < kMost; next *= 2) {
