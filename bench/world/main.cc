@@ -37,7 +37,7 @@ std::vector<Entry> all_scenes() {
   const std::vector<Phase> fall{{"falling", 0, 1.5}, {"lying", 2, 6}};
   const std::vector<Phase> rest{{"settling", 0, 5}, {"resting", 5, 10}};
   std::vector<Entry> all;
-  all.push_back({"humanoid", [] { return falling_humanoids(1); }, "MuJoCo", fall});
+  all.push_back({"1 humanoid", [] { return falling_humanoids(1); }, "MuJoCo", fall});
   for (const int contacts : {8, 16, 32, 64}) {
     all.push_back({fmt::format("standing, {} contacts", contacts),
                    [=] { return standing_humanoid(contacts); },

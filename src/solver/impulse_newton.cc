@@ -6,8 +6,8 @@
 //
 // P: [(1, μ e), ⊥] and E: [(1, 0), ⊥] of a contact that slips, ones of a row that sticks. Open rows cost
 // nothing and slipping contacts two unknowns. The matrix is W with a little on its diagonal, so that it is
-// factored as it stands; where nothing slips it is symmetric, and half of it is enough. It is kept column by
-// column, its size rounded up to four by ones on the diagonal.
+// factored as it stands. Rows that stick come first: their part is symmetric, and half of it is enough. It is
+// kept column by column, its size rounded up to four by ones on the diagonal.
 #include <algorithm>
 #include <cmath>
 
@@ -46,21 +46,25 @@ void list_slip(const Problem& p, const ProximalBlock& b, int row, double pull, I
   list_unknown(row, pull + p.compliance[row + 1] + b.kappa, f);
 }
 
-/// (1) of all blocks.
+/// (1) of all blocks, those that slip last.
 void list_unknowns(const Problem& p, double alpha, Workspace::Memory& m) {
   ImpulseMemory& f = m.impulse;
   f.rows.clear();
   f.stiffness.clear();
   f.runs.clear();
   f.slips.clear();
+  f.slipping.clear();
   for (int i = 0; i < p.block_count(); ++i) {
     const Block& block = p.blocks[i];
     const ProximalBlock& b = m.proximal.blocks[i];
-    const double pull = alpha * m.proximal.pull[i];
-    if (b.now == ProximalClass::kSlip) list_slip(p, b, block.row, pull, f);
+    if (b.now == ProximalClass::kSlip) f.slipping.push_back(i);
     if (b.now != ProximalClass::kStick) continue;
+    const double pull = alpha * m.proximal.pull[i];
     for (int row = block.row; row < block.row + block.size; ++row) list_row(row, pull + p.compliance[row], f);
   }
+  f.symmetric = static_cast<int>(f.rows.size());
+  for (const int i : f.slipping)
+    list_slip(p, m.proximal.blocks[i], p.blocks[i].row, alpha * m.proximal.pull[i], f);
 }
 
 /// Eᵀ x of all unknowns.
@@ -122,7 +126,7 @@ struct Panel {
 
   /// x less the multiples of the columns.
   void subtract(const V4 (&by)[4], double* x) const {
-    store4(x, load4(x) - ((by[0] * c0 + by[1] * c1) + (by[2] * c2 + by[3] * c3)));
+    store4(x, load4(x) - by[0] * c0 - by[1] * c1 - by[2] * c2 - by[3] * c3);
   }
 };
 
@@ -174,9 +178,10 @@ void finish_column(const double* corner, int stride, const double* pivots, const
 }
 
 /// A ← L and U of A = L U, without pivoting, four columns at a time. L has ones on its diagonal; U's is kept
-/// inverted. Of a symmetric matrix only what is below the diagonal is read.
-void factor_matrix(bool symmetric, ImpulseMemory& f) {
+/// inverted. Of the columns that are symmetric only what is below the diagonal is read.
+void factor_matrix(ImpulseMemory& f) {
   const int n = f.stride;
+  const int symmetric = f.slips.empty() ? n : f.symmetric / 4 * 4;  // columns, in whole panels
   double* a = f.matrix.data();
   for (int k = 0; k < n; k += 4) {
     double* columns = a + static_cast<std::size_t>(k) * n;
@@ -187,12 +192,13 @@ void factor_matrix(bool symmetric, ImpulseMemory& f) {
     for (int r = 0; r < 4; ++r) pivots[r] = 1 / corner[static_cast<std::size_t>(r) * n + r];
     for (int c = k + 4; c < n; c += 2) {  // two columns share what is loaded of the panel
       double *one = a + static_cast<std::size_t>(c) * n, *two = one + n;
-      finish_column(corner, n, symmetric ? pivots : nullptr, columns, c, one + k);
-      finish_column(corner, n, symmetric ? pivots : nullptr, columns, c + 1, two + k);
+      const bool mirrored = c < symmetric;
+      finish_column(corner, n, mirrored ? pivots : nullptr, columns, c, one + k);
+      finish_column(corner, n, mirrored ? pivots : nullptr, columns, c + 1, two + k);
       V4 by_one[4], by_two[4];
       broadcast4(one + k, by_one);
       broadcast4(two + k, by_two);
-      for (int i = symmetric ? c / 4 * 4 : k + 4; i < n; i += 4) {
+      for (int i = mirrored ? c / 4 * 4 : k + 4; i < n; i += 4) {
         const Panel panel(columns, n, i);
         panel.subtract(by_one, one + i);
         panel.subtract(by_two, two + i);
@@ -234,7 +240,7 @@ class Impulses final : public ProximalSpace {
   void factor(double alpha) override {
     list_unknowns(p_, alpha, m_);
     assemble(p_, m_.impulse);
-    factor_matrix(m_.impulse.slips.empty(), m_.impulse);
+    factor_matrix(m_.impulse);
     add_held();
   }
 

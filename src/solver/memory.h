@@ -99,6 +99,8 @@ struct RowRun {
 /// See impulse_newton.cc. Columns of the matrix are `stride` apart.
 struct ImpulseMemory {
   int stride = 0;                  // unknowns, rounded up to four
+  int symmetric = 0;               // unknowns of rows that stick, which come first
+  std::vector<int> slipping;       // blocks
   std::vector<int> rows;           // by unknown: its row, or the contact's first
   std::vector<double> stiffness;   // by unknown: added to the diagonal
   std::vector<RowRun> runs;        // of all unknowns but those that turn

@@ -66,6 +66,23 @@ void leave_open(const Problem& p, ProximalMemory& f) {
   }
 }
 
+/// Lets contacts slip on whose impulses are those of one that slips, whichever way the change of the load
+/// moves them now: where it slips slowly, that is more than its own motion.
+void keep_slipping(const Problem& p, ProximalMemory& f) {
+  constexpr double kOnCone = 1 - 1e-6;
+  for (int i = 0; i < p.block_count(); ++i) {
+    const int row = p.blocks[i].row;
+    if (p.blocks[i].kind != RowKind::kCone || f.blocks[i].now != ProximalClass::kStick) continue;
+    const double *lambda = f.lambda.data() + row, *u = f.u.data() + row;
+    const double limit = p.friction[row + 1] * lambda[0];
+    const double length = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
+    if (!(limit > 0) || length < kOnCone * limit) continue;
+    f.blocks[i].now = ProximalClass::kSlip;
+    f.blocks[i].kappa = std::sqrt(u[1] * u[1] + u[2] * u[2]) / limit;
+    for (int t = 0; t < 2; ++t) f.blocks[i].e[t] = lambda[1 + t] / length;
+  }
+}
+
 /// λ projected onto cones and bounds.
 void project(const Problem& p, std::span<double> lambda) {
   for (const Block& block : p.blocks) {
@@ -151,7 +168,10 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
   double now = before;
   for (int k = 1;; ++k) {
     classify(p, m);
-    if (warm && k == 1 && space.is_redundant()) leave_open(p, f);
+    if (warm && k == 1) {
+      leave_open(p, f);
+      if (!space.is_redundant()) keep_slipping(p, f);
+    }
     space.factor(alpha);
     std::swap(f.from, f.lambda);
     residual = solve_classes(p, alpha, space, m);

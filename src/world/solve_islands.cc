@@ -241,6 +241,22 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
     settings.absolute = std::max(settings.absolute, kShare * std::min(std::sqrt(square_of_motion), warm));
 }
 
+/// A robot whose contacts move is solved to a share of that motion and of what impulses have to do about it
+/// (the residual without any), and left where Newton's method stalls at a hundred times that. What rests, and
+/// what a loop holds, is solved to the tolerance.
+void follow_motion(const Task& t, double square_of_motion, solver::Settings& settings) {
+  constexpr double kShare = 1e-5, kStalled = 1e-3;
+  Slot& s = t.slot;
+  if (t.island.loose) return;
+  for (int b = 0; b < t.block_count(); ++b)
+    if (is_held(t.block(b).source)) return;
+  s.all.assign(s.problem.q.size(), 0.0);
+  const double needed = solver::natural_map(s.problem, s.all, s.problem.q, s.rho);
+  const double change = std::min(std::sqrt(square_of_motion), needed);
+  settings.absolute = std::max(settings.absolute, kShare * change);
+  settings.acceptable = std::max(settings.acceptable, kStalled * change);
+}
+
 void remember_mobility(const Task& t) {
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
@@ -275,6 +291,7 @@ solver::Report step(const Task& t, double square_of_motion, solver::Settings set
   solver::Problem& p = s.problem;
   state_velocities(t);
   prepare_large(t, square_of_motion, settings);
+  follow_motion(t, square_of_motion, settings);
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
   solver::apply_operator(p, s.lambda, s.velocity, s.change);
   for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];

@@ -48,8 +48,8 @@ struct Settings {
   /// Where nothing was solved, look for a proof that nothing can be: several linear solves and a copy of the
   /// problem. Not for the inside of a real-time step.
   bool explain_failure = true;
-  /// default: rows above which newton is not tried (memory and time of its factorisation)
   bool trusted = false;  ///< the problem is not validated: whoever states it knows that it is sound
+  /// default: rows above which newton is not tried (memory and time of its factorisation)
   int max_newton_rows = 20000;
 };
 
