@@ -7,6 +7,9 @@
 //   sweeps left = log(residual / target) / rate,  rate: mean decrease of log(residual) in the last round (1)
 //   newton when (sweeps left) * (cost of a sweep) > kSolves * (cost of a factorisation) (2)
 //
+// Old impulses may be in Newton's way: about some that jam a contact, no classes fit and it goes to and fro
+// between them, while from nothing it finds others. That is tried before any sweeps.
+//
 // Rounds alternate with growing budgets, each from the best impulses so far, until the settings' limits: a
 // problem on which one of the two stalls is finished by the other. A small problem on which both have stalled
 // twice is one where the search has gone to the wrong place altogether (friction makes several such places).
@@ -150,10 +153,17 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
               Report& report) {
   if (m.best_residual <= m.target) return;
   if (settings.max_newton <= 0 || !wants_proximal(p, m)) return alternate(p, settings, m, lambda, report);
-  proximal(p, std::min(kProximalSolves, settings.max_newton), settings.acceptable, m, lambda, report);
+  const int solves = std::min(kProximalSolves, settings.max_newton);
+  proximal(p, solves, settings.acceptable, m, lambda, report);
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);
   if (m.best_residual <= m.target) return;
+  m.nothing.assign(lambda.size(), 0.0);
+  if (!std::equal(lambda.begin(), lambda.end(), m.nothing.begin())) {
+    check(p, m.nothing, m);
+    proximal(p, solves, settings.acceptable, m, m.nothing, report);
+    if (m.best_residual <= m.target) return;
+  }
   // where it went is often no good place to go on from
   const double reached = m.best_residual;
   m.proximal.lambda.assign(m.best.begin(), m.best.end());

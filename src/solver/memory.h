@@ -192,6 +192,7 @@ struct Workspace::Memory {
   Problem frictionless;              // feasibility.cc
   std::vector<double> drift;         // rows; feasibility.cc
   std::vector<double> start, found;  // rows; default: before and after elimination
+  std::vector<double> nothing;       // rows: no impulses
   std::vector<unsigned char> flags;  // rows
   double best_residual = kInfinity;
   double target = 0.0;

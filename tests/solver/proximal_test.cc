@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "karakuri/solver/solve.h"
 #include "support/contact_problems.h"
@@ -299,6 +300,42 @@ TEST(ProximalNewton, NothingIsAllocatedAfterWarmUp) {
     EXPECT_TRUE(ok);
     EXPECT_EQ(allocations, 0);
   }
+}
+
+/// Contacts of strong friction on a mechanism of unit masses: W = J Jᵀ, J random.
+Problem random_contacts(std::mt19937& random, int contacts, int dofs) {
+  std::normal_distribution<double> normal;
+  Problem p;
+  p.clear(OperatorKind::kDense);
+  for (int i = 0; i < contacts; ++i) p.add_cone(1.0);
+  Eigen::MatrixXd J(p.rows(), dofs);
+  Eigen::VectorXd v(dofs);
+  for (double& x : J.reshaped()) x = normal(random);
+  for (double& x : v) x = normal(random);
+  const Eigen::MatrixXd W = J * J.transpose();
+  const Eigen::VectorXd q = J * v;
+  p.dense.assign(W.data(), W.data() + W.size());
+  p.q.assign(q.data(), q.data() + q.size());
+  return p;
+}
+
+// Impulses of the opposite motion jam contacts. From them alone 42 of 200 problems are not solved without
+// sweeps, from nothing as well 18.
+TEST(ProximalNewton, ImpulsesThatAreInTheWayAreDropped) {
+  std::mt19937 random(1);
+  int swept = 0;
+  for (int k = 0; k < 200; ++k) {
+    Problem p = random_contacts(random, 7, 12);
+    std::vector<double> lambda(p.rows(), 0.0);
+    Workspace ws;
+    for (double& q : p.q) q = -q;
+    ASSERT_TRUE(solve(p, for_a_step(), ws, lambda).ok());
+    for (double& q : p.q) q = -q;
+    const Result<Report> report = solve(p, for_a_step(), ws, lambda);
+    ASSERT_TRUE(report.ok());
+    swept += report->sweeps > 0;
+  }
+  EXPECT_LE(swept, 25);  // rounding decides of some
 }
 
 }  // namespace
