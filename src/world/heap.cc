@@ -19,7 +19,8 @@ HeapBody heap_body(const World::Impl& w, int body) {
   const Mat3 axes = R * Mat3(free.axes);
   const Mat3 I = axes * Vec3(free.inverse_moments).asDiagonal() * axes.transpose();
   const Vec3 com = Vec3(w.ws.pose[body].p) + R * Vec3(free.com);
-  return {{com.x(), com.y(), com.z()},
+  return {body,
+          {com.x(), com.y(), com.z()},
           1 / w.model.bodies[body].mass,
           {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}};
 }
@@ -159,6 +160,12 @@ void scatter(World::Impl& w, const Heap& h) {
   }
 }
 
+void answer(World::Impl& w, const Heap& h) {
+  for (std::size_t i = 1; i < h.bodies.size(); ++i)
+    answer_free_body(w, h.bodies[i].index, Eigen::Map<const Vec3>(h.motion[i].v),
+                     Eigen::Map<const Vec3>(h.motion[i].w));
+}
+
 /// Corrects positions as solve_islands.cc (3).
 void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
   constexpr int kSweeps = 10;
@@ -225,6 +232,17 @@ double size_of_motion(const World::Impl& w, const Island& island, double h) {
   return std::sqrt(sum);
 }
 
+void answer_free_body(World::Impl& w, int body, const Vec3& v, const Vec3& spin) {
+  const Body& b = w.model.bodies[body];
+  const Vec3 com = Mat3(w.ws.pose[body].R) * Vec3(w.model.free_bodies[b.extra].com);
+  const Vec3 at_origin = v - spin.cross(com);
+  for (int k = 0; k < 3; ++k) {
+    const Vec3 axis = w.ws.axis[b.first_v + k];
+    w.v_answered[b.first_v + k] += axis.dot(at_origin);
+    w.v_answered[b.first_v + 3 + k] += axis.dot(spin);
+  }
+}
+
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   constexpr int kTall =
       21;  // bodies: more may stand higher than sweeps reach down, and are mended from above
@@ -246,6 +264,8 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);
   scatter(w, heap);
+  answer(w, heap);
+  island.answered = true;
   push_apart(w, heap, slot, h);
   island.refused = false;
   return true;

@@ -47,6 +47,7 @@ struct alignas(32) HeapMotion {
 };
 
 struct HeapBody {
+  std::int32_t index = 0;  // of the model's bodies
   double com[3] = {};
   double inverse_mass = 0;
   double inertia[6] = {};  // inverse, in the world
@@ -83,6 +84,9 @@ bool is_heap(const World::Impl& w, const Island& island);
 /// Root of the sum of squares of the speeds with which rows move, and with which a part of their depth is
 /// about to be corrected: that changes directions of contacts, not what they carry.
 double size_of_motion(const World::Impl& w, const Island& island, double h);
+
+/// Adds to the velocities that are answered what impulses have given to a free body, at its centre of mass.
+void answer_free_body(World::Impl& w, int body, const Vec3& v, const Vec3& spin);
 
 /// Sweeps over an island if it is a heap in motion. @return Whether it was; then impulses, velocities,
 /// corrections of positions and the island's report are written.

@@ -31,8 +31,9 @@ struct TowerMotion {
 struct TowerBody {
   Tower3 com;  // from the island's origin [m]
   Tower mass, inverse_mass;
-  Tower inertia[6];          // about the origin: xx, yy, zz, xy, xz, yz
-  Tower inverse_inertia[6];  // about the centre of mass
+  Tower inertia[6];                 // about the origin: xx, yy, zz, xy, xz, yz
+  Tower inverse_inertia[6];         // about the centre of mass
+  std::int32_t index[kTowerLanes];  // of the model's bodies; -1: none
 };
 
 struct TowerPoint {

@@ -108,6 +108,7 @@ void set_body(const World::Impl& w, int body, const Vec3& origin, int lane, Towe
   const Vec3 c = centre_of_mass(w, body) - origin;
   const double m = w.model.bodies[body].mass;
   const Mat3 I = axes * Vec3(free.moments).asDiagonal() * axes.transpose();
+  to.index[lane] = body;
   set(to.com, lane, c);
   to.mass[lane] = m;
   to.inverse_mass[lane] = 1 / m;
@@ -117,6 +118,7 @@ void set_body(const World::Impl& w, int body, const Vec3& origin, int lane, Towe
 
 /// A body that nothing touches.
 void set_idle(int lane, TowerBody& to) {
+  to.index[lane] = -1;
   set(to.com, lane, Vec3::Zero());
   to.mass[lane] = to.inverse_mass[lane] = 1;
   set(to.inertia, lane, Mat3::Identity());
@@ -227,6 +229,19 @@ void scatter(World::Impl& w, const Goals& goals, const Towers& t) {
   }
 }
 
+/// Velocities of the bodies, whose motions by impulses stand in `trial`.
+void answer(World::Impl& w, const Goals& goals, const Towers& t) {
+  for (int b = 1; b <= t.bodies; ++b) {
+    const TowerBody& body = t.body[b];
+    Tower3 v = lanes::cross(t.trial[b].w, body.com);
+    lanes::add(v, t.trial[b].v);
+    const Tower3& spin = t.trial[b].w;
+    for (int l = 0; l < kTowerLanes; ++l)
+      if (goals[l].solved && body.index[l] >= 0)
+        answer_free_body(w, body.index[l], {v.x[l], v.y[l], v.z[l]}, {spin.x[l], spin.y[l], spin.z[l]});
+  }
+}
+
 /// Corrects positions as solve_islands.cc (3).
 void push_apart(World::Impl& w, const Goals& goals, Towers& t, Slot& slot, double h) {
   constexpr int kSweeps = 10;
@@ -286,7 +301,7 @@ void report(const TowerGoal& goal, double residual, Island& island) {
   island.report.newton_iterations = goal.solves;
   if (!(residual <= goal.target)) island.report.status = solver::Status::kIterationLimit;
   island.refused = false;
-  island.solved = true;
+  island.solved = island.answered = true;
 }
 
 void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
@@ -309,6 +324,7 @@ void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
     if (goals[l].solved) report(goals[l], residual[l], *batch.island[l]);
   }
   scatter(w, goals, t);
+  answer(w, goals, t);
   push_apart(w, goals, t, slot, h);
 }
 

@@ -30,7 +30,8 @@ void solve_towers(World::Impl& w, double h);
 
 /// Mobilities; force ← that of the impulses.
 void begin_towers(Towers& t);
-/// Natural map of the present impulses, as Measure::kScaled; their velocities go to `given` where asked.
+/// Natural map of the present impulses, as Measure::kScaled; their velocities go to `given` where asked, what
+/// they do to bodies to `trial`.
 ByLane residual_of_towers(Towers& t, bool keep_velocities);
 /// Newton's method from the velocity `start` of all bodies.
 void solve_goals(Towers& t, const Vec3& start, std::array<TowerGoal, kTowerLanes>& goals);
