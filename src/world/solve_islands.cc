@@ -241,20 +241,19 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
     settings.absolute = std::max(settings.absolute, kShare * std::min(std::sqrt(square_of_motion), warm));
 }
 
-/// A robot whose contacts move is solved to a share of that motion and of what impulses have to do about it
-/// (the residual without any), and left where Newton's method stalls at a hundred times that. What rests, and
-/// what a loop holds, is solved to the tolerance.
+/// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
+/// about it (the residual without any), and a robot is solved to a hundredth of that. What rests, and what a
+/// loop holds, is solved to the tolerance.
 void follow_motion(const Task& t, double square_of_motion, solver::Settings& settings) {
-  constexpr double kShare = 1e-5, kStalled = 1e-3;
+  constexpr double kStalled = 1e-3, kShare = 1e-5;
   Slot& s = t.slot;
-  if (t.island.loose) return;
   for (int b = 0; b < t.block_count(); ++b)
     if (is_held(t.block(b).source)) return;
   s.all.assign(s.problem.q.size(), 0.0);
   const double needed = solver::natural_map(s.problem, s.all, s.problem.q, s.rho);
   const double change = std::min(std::sqrt(square_of_motion), needed);
-  settings.absolute = std::max(settings.absolute, kShare * change);
   settings.acceptable = std::max(settings.acceptable, kStalled * change);
+  if (!t.island.loose) settings.absolute = std::max(settings.absolute, kShare * change);
 }
 
 void remember_mobility(const Task& t) {
