@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/relative_velocity.h"
 #include "karakuri/constraint/contact_rows.h"
+#include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
 
@@ -11,14 +13,42 @@ namespace karakuri {
 
 namespace {
 
+/// The sum of (lambda_k / mu_k)^2 over rows [first, last) of a contact.
+double square_of_friction(const Rows& rows, const RowBlock& block, int first, int last) {
+  double sum = 0;
+  for (int i = block.row + first; i < block.row + last; ++i)
+    sum += std::pow(rows.lambda[i] / rows.friction[i], 2);
+  return sum;
+}
+
+/// Whether friction holds back no more than a slip. Sliding, spinning and rolling share one ellipsoid. What
+/// rolls is on its surface too, and slips a little for no other reason: it slides where the slip, not the
+/// rolling, takes the larger part.
+bool is_exhausted(const Rows& rows, const RowBlock& block) {
+  if (block.size < 3) return true;
+  const double normal = rows.lambda[block.row], least = (1 - 1e-6) * normal;
+  if (square_of_friction(rows, block, 1, block.size) < least * least) return false;
+  if (block.size < 6 || rows.friction[block.row + 1] == kNoFriction) return true;
+  return square_of_friction(rows, block, 1, 3) >= square_of_friction(rows, block, 4, 6);
+}
+
 ContactState classify(const Rows& rows, const RowBlock& block, double slip, double tolerance) {
-  const double normal = rows.lambda[block.row];
-  if (!(normal > 0)) return ContactState::kOpen;
-  if (block.size < 3) return slip > tolerance ? ContactState::kSlide : ContactState::kStick;
-  const double t = rows.lambda[block.row + 1], s = rows.lambda[block.row + 2];
-  const double least = (1 - 1e-6) * rows.friction[block.row + 1] * normal;
-  const bool on_cone = t * t + s * s >= least * least;
-  return on_cone && slip > tolerance ? ContactState::kSlide : ContactState::kStick;
+  if (!(rows.lambda[block.row] > 0)) return ContactState::kOpen;
+  return slip > tolerance && is_exhausted(rows, block) ? ContactState::kSlide : ContactState::kStick;
+}
+
+/// Along the surface, of B relative to A, at the end of the step.
+/// @param velocity  of bodies then; only read where the contact has no rows along the surface
+Vec3 slip_of(const World::Impl& w, const RowBlock& block, std::span<const Workspace::Velocity> velocity) {
+  Vec3 slip = Vec3::Zero();
+  for (int k = 1; k < std::min(3, block.size); ++k)
+    slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+  if (block.size >= 3) return slip;
+  const Contact& c = w.contacts[block.index];
+  const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
+  const simd::V3 u = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, velocity).v;
+  slip = Vec3(u[0], u[1], u[2]);
+  return slip - slip.dot(c.normal) * c.normal;
 }
 
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
@@ -31,15 +61,13 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   c.turning_impulse = step.moment;
   c.force = all.force / h;
   c.moment = all.moment / h;
-  c.slip.setZero();
-  for (int k = 1; k < std::min(3, block.size); ++k)
-    c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+  c.slip = slip_of(w, block, w.trial_velocity);
   const double slip = c.slip.norm();
   c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
   // would otherwise remember displacements that no rigid body can take back. Where rolling is braked too, the
   // common ellipsoid lets it slip a little, and the anchor takes that back.
-  const bool solved = slip <= w.settings.acceptable || block.size > 3;
+  const bool solved = slip <= w.settings.acceptable || block.size == 6;
   if (c.state == ContactState::kStick && solved)
     c.stretch += h * c.slip;
   else
@@ -58,8 +86,12 @@ void clear_joint_impulses(World::Impl& w) {
   }
 }
 
+bool has_no_friction(const RowBlock& block) { return block.source == RowSource::kContact && block.size < 3; }
+
 void read_impulses(World::Impl& w, double h) {
   clear_joint_impulses(w);
+  if (std::any_of(w.rows.blocks.begin(), w.rows.blocks.end(), has_no_friction))
+    body_velocities(w.model, w.ws, w.state.v_view(), w.trial_velocity);
   for (std::size_t i = 0; i < w.model.relations.size(); ++i)
     if (w.responds(w.model.relations[i])) w.relation_impulse[i] = {};
   for (std::size_t i = 0; i < w.model.loops.size(); ++i)
