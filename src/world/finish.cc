@@ -180,7 +180,8 @@ void limit_events(World::Impl& w) {
   }
 }
 
-bool is_slow(const World::Impl& w, const Tree& tree) {
+/// Whether all joints are slow, with the limits that SleepSettings sets to bodies.
+bool moves_slowly(const World::Impl& w, const Tree& tree) {
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
   for (int i = root.first_v; i < last.first_v + last.dofs; ++i) {
     const double most =
@@ -188,6 +189,53 @@ bool is_slow(const World::Impl& w, const Tree& tree) {
     if (!(std::abs(w.state.v[i]) < most)) return false;
   }
   return true;
+}
+
+double sum_of_speeds(const World::Impl& w, const Tree& tree) {
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  double sum = 0;
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) sum += std::abs(w.state.v[i]);
+  return sum;
+}
+
+/// Whether a body at this velocity is slow, of which something is `arm` away from its origin [m].
+bool is_slow(const World::Impl& w, const Vec3& linear, const Vec3& angular, double arm) {
+  const double speed = w.settings.sleep.speed;
+  return linear.norm() < speed && angular.norm() * std::max(1.0, arm) < 10 * speed;
+}
+
+/// Slow joints move what is far from them fast. Of trees with slow joints; `velocity` gets those of their
+/// bodies.
+bool carries_slowly(const World::Impl& w, const Tree& tree, std::span<Workspace::Velocity> velocity) {
+  body_velocities(w.model, w.ws, w.state.v_view(), tree, velocity);
+  for (int b = tree.first; b < tree.last; ++b) {
+    const Body& body = w.model.bodies[b];
+    const double arm = body.mass > 0 ? Vec3(body.mass_com).norm() / body.mass : 0;
+    if (!is_slow(w, velocity[b].v, velocity[b].w, arm)) return false;
+  }
+  return true;
+}
+
+bool is_slow(World::Impl& w, const Tree& tree) {
+  constexpr double kLong = 1000;  // no tree is longer [m]
+  if (!moves_slowly(w, tree)) return false;
+  if (w.model.bodies[tree.first].alone || kLong * sum_of_speeds(w, tree) < w.settings.sleep.speed)
+    return true;
+  return carries_slowly(w, tree, w.trial_velocity);
+}
+
+/// What turns slowly moves the far ends of large shapes fast: their trees are not still.
+void watch_large_shapes(World::Impl& w) {
+  for (const world_detail::BodyShape& c : w.colliders) {
+    const double arm = c.arm + c.radius;
+    if (!(arm > 1) || std::isinf(arm) || w.tree_of[c.body] < 0) continue;
+    world_detail::TreeStatus& status = w.trees[w.tree_of[c.body]];
+    if (!status.responds() || status.still == 0) continue;
+    const Tree& tree = w.model.trees[w.tree_of[c.body]];
+    body_velocities(w.model, w.ws, w.state.v_view(), tree, w.trial_velocity);
+    const Workspace::Velocity& v = w.trial_velocity[c.body];
+    if (!is_slow(w, v.v, v.w, arm)) status.still = 0;
+  }
 }
 
 void fall_asleep(World::Impl& w, int t) {
@@ -204,8 +252,12 @@ void count_stillness(World::Impl& w, double h) {
   std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     world_detail::TreeStatus& status = w.trees[t];
+    if (status.responds()) status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
+  }
+  watch_large_shapes(w);
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const world_detail::TreeStatus& status = w.trees[t];
     if (!status.responds()) continue;
-    status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
     double& set = least[w.root_of(static_cast<int>(t))];
     set = std::min(set, status.still);
   }
