@@ -138,11 +138,6 @@ void match(std::span<Contact> now, std::span<Contact> before) {
 
 }  // namespace
 
-double world_detail::speed_of(const BodyShape& c, const Vec3& linear, const Vec3& angular) {
-  const double arm = std::isinf(c.radius) ? 0 : c.arm + c.radius;
-  return linear.norm() + angular.norm() * arm;
-}
-
 void world_detail::refresh_pairs(World::Impl& w) {
   if (w.broadphase.update() || w.pairs.size() != w.broadphase.pairs().size()) remember_hints(w);
 }

@@ -226,6 +226,8 @@ bool is_slow(World::Impl& w, const Tree& tree) {
 
 /// What turns slowly moves the far ends of large shapes fast: their trees are not still.
 void watch_large_shapes(World::Impl& w) {
+  const auto is_still = [](const world_detail::TreeStatus& status) { return status.still > 0; };
+  if (!w.settings.sleep.enabled || std::none_of(w.trees.begin(), w.trees.end(), is_still)) return;
   for (const world_detail::BodyShape& c : w.colliders) {
     const double arm = c.arm + c.radius;
     if (!(arm > 1) || std::isinf(arm) || w.tree_of[c.body] < 0) continue;
