@@ -21,20 +21,24 @@ double square_of_friction(const Rows& rows, const RowBlock& block, int first, in
   return sum;
 }
 
-/// Whether friction holds back no more than a slip. Sliding, spinning and rolling share one ellipsoid. What
-/// rolls is on its surface too, and slips a little for no other reason: it slides where the slip, not the
-/// rolling, takes the larger part.
-bool is_exhausted(const Rows& rows, const RowBlock& block) {
-  if (block.size < 3) return true;
-  const double normal = rows.lambda[block.row], least = (1 - 1e-6) * normal;
-  if (square_of_friction(rows, block, 1, block.size) < least * least) return false;
-  if (block.size < 6 || rows.friction[block.row + 1] == kNoFriction) return true;
-  return square_of_friction(rows, block, 1, 3) >= square_of_friction(rows, block, 4, 6);
+/// Whether a contact that is braked in rolling, too, slips for no other reason than that it rolls: sliding
+/// has a small part in what friction brakes, and less of its impulse than rolling has.
+bool merely_rolls(const World::Impl& w, const RowBlock& block, double slip) {
+  constexpr double kShare = 0.1;
+  const double *u = w.row_velocity.data() + block.row, *mu = w.rows.friction.data() + block.row;
+  if (block.size < 6 || mu[1] == kNoFriction) return false;
+  return mu[1] * slip < kShare * mu[4] * std::hypot(u[4], u[5]) &&
+         square_of_friction(w.rows, block, 1, 3) < square_of_friction(w.rows, block, 4, 6);
 }
 
-ContactState classify(const Rows& rows, const RowBlock& block, double slip, double tolerance) {
-  if (!(rows.lambda[block.row] > 0)) return ContactState::kOpen;
-  return slip > tolerance && is_exhausted(rows, block) ? ContactState::kSlide : ContactState::kStick;
+/// Sliding, spinning and rolling share one ellipsoid: friction holds no slip back on its surface.
+ContactState classify(const World::Impl& w, const RowBlock& block, double slip) {
+  const double normal = w.rows.lambda[block.row], least = (1 - 1e-6) * normal;
+  if (!(normal > 0)) return ContactState::kOpen;
+  if (!(slip > 10 * w.settings.tolerance + 1e-9)) return ContactState::kStick;
+  if (block.size < 3) return ContactState::kSlide;
+  const bool on_surface = square_of_friction(w.rows, block, 1, block.size) >= least * least;
+  return on_surface && !merely_rolls(w, block, slip) ? ContactState::kSlide : ContactState::kStick;
 }
 
 /// Along the surface, of B relative to A, at the end of the step.
@@ -63,7 +67,7 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   c.moment = all.moment / h;
   c.slip = slip_of(w, block, w.trial_velocity);
   const double slip = c.slip.norm();
-  c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
+  c.state = classify(w, block, slip);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
   // would otherwise remember displacements that no rigid body can take back. Where rolling is braked too, the
   // common ellipsoid lets it slip a little, and the anchor takes that back.
