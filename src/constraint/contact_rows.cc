@@ -9,14 +9,10 @@ namespace karakuri {
 
 namespace {
 
-/// Torsion and rolling are cones of their own axes; a cone has no axis of zero width, so this stands for
-/// "none" where only one of the two is wanted [m].
-constexpr double kNoMoment = 1e-9;
-
 int row_count(const Surface& surface, double friction) {
-  if (!(friction > 0)) return 1;
   if (surface.rolling_friction > 0) return 6;
-  return surface.torsional_friction > 0 ? 4 : 3;
+  if (surface.torsional_friction > 0) return 4;
+  return friction > 0 ? 3 : 1;
 }
 
 }  // namespace
@@ -30,9 +26,9 @@ int add_contact_rows(const ContactGeometry& c, const Surface& surface, double fr
                               RowSource::kContact, index, count);
   const Vec3 axes[] = {c.frame.col(2), c.frame.col(0), c.frame.col(1)};
   const double coefficients[] = {0,
-                                 friction,
-                                 friction,
-                                 std::max(surface.torsional_friction, kNoMoment),
+                                 std::max(friction, kNoFriction),
+                                 std::max(friction, kNoFriction),
+                                 std::max(surface.torsional_friction, kNoFriction),
                                  surface.rolling_friction,
                                  surface.rolling_friction};
   for (int k = 0; k < count; ++k) {

@@ -8,6 +8,7 @@
 
 #include "spatial/simd.h"
 #include "world/impl.h"
+#include "world/reach.h"
 
 namespace karakuri {
 
@@ -19,21 +20,17 @@ namespace {
 
 constexpr int kBatch = 64;  // pairs that one task looks at
 
-double speed_of(const BodyShape& c, const Workspace& ws) {
-  const Workspace::Velocity& v = ws.velocity[c.body];
-  const double turning = Vec3(v.w).norm();
-  const double arm = std::isinf(c.radius) ? 0 : c.arm + c.radius;
-  return Vec3(v.v).norm() + turning * arm;
-}
-
+/// What has fallen asleep is placed once more, where it came to rest and as a restored world places it.
 /// @param fall  how far a body falls in the step at most, from rest [m]
 void place(World::Impl& w, int i, double h, double fall) {
   const BodyShape& c = w.colliders[i];
   const int tree = w.tree_of[c.body];
-  w.collider_awake[i] = tree >= 0 && w.trees[tree].awake;
-  if (!w.collider_awake[i]) return;
+  const bool awake = tree >= 0 && w.trees[tree].awake, was_awake = w.collider_awake[i] != 0;
+  w.collider_awake[i] = awake;
+  if (!awake && !was_awake) return;
+  const Workspace::Velocity& v = w.ws.velocity[c.body];
   w.collider_pose[i] = world_detail::pose_of(w.ws, c);
-  w.reach[i] = 0.5 * w.settings.contact_margin + h * speed_of(c, w.ws) + fall;
+  w.reach[i] = 0.5 * w.settings.contact_margin + (awake ? h * world_detail::speed_of(c, v.v, v.w) + fall : 0);
   w.broadphase.move(i, bounding_box(*c.shape, w.collider_pose[i]).grown(w.reach[i]));
 }
 
@@ -141,6 +138,10 @@ void match(std::span<Contact> now, std::span<Contact> before) {
 
 }  // namespace
 
+void world_detail::refresh_pairs(World::Impl& w) {
+  if (w.broadphase.update() || w.pairs.size() != w.broadphase.pairs().size()) remember_hints(w);
+}
+
 Transform world_detail::pose_of(const Workspace& ws, const BodyShape& c) {
   const Workspace::Pose& pose = ws.pose[c.body];
   const simd::M3 R = simd::load(pose.R);
@@ -159,7 +160,7 @@ void World::Impl::detect(double h) {
   }
   const double fall = h * h * model.gravity.norm();
   for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h, fall);
-  if (broadphase.update() || pairs.size() != broadphase.pairs().size()) remember_hints(*this);
+  world_detail::refresh_pairs(*this);
   const int batches = (static_cast<int>(pairs.size()) + kBatch - 1) / kBatch;
   if (static_cast<int>(found.size()) < batches) found.resize(batches);
   parallel.for_each(batches, [&](int batch, int slot) { collide_batch(*this, batch, slots[slot]); });

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/relative_velocity.h"
 #include "karakuri/constraint/contact_rows.h"
+#include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
 
@@ -11,14 +13,46 @@ namespace karakuri {
 
 namespace {
 
-ContactState classify(const Rows& rows, const RowBlock& block, double slip, double tolerance) {
-  const double normal = rows.lambda[block.row];
+/// The sum of (lambda_k / mu_k)^2 over rows [first, last) of a contact.
+double square_of_friction(const Rows& rows, const RowBlock& block, int first, int last) {
+  double sum = 0;
+  for (int i = block.row + first; i < block.row + last; ++i)
+    sum += std::pow(rows.lambda[i] / rows.friction[i], 2);
+  return sum;
+}
+
+/// Whether a contact that is braked in rolling, too, slips for no other reason than that it rolls: sliding
+/// has a small part in what friction brakes, and less of its impulse than rolling has.
+bool merely_rolls(const World::Impl& w, const RowBlock& block, double slip) {
+  constexpr double kShare = 0.1;
+  const double *u = w.row_velocity.data() + block.row, *mu = w.rows.friction.data() + block.row;
+  if (block.size < 6 || mu[1] == kNoFriction) return false;
+  return mu[1] * slip < kShare * mu[4] * std::hypot(u[4], u[5]) &&
+         square_of_friction(w.rows, block, 1, 3) < square_of_friction(w.rows, block, 4, 6);
+}
+
+/// Sliding, spinning and rolling share one ellipsoid: friction holds no slip back on its surface.
+ContactState classify(const World::Impl& w, const RowBlock& block, double slip) {
+  const double normal = w.rows.lambda[block.row], least = (1 - 1e-6) * normal;
   if (!(normal > 0)) return ContactState::kOpen;
-  if (block.size < 3) return slip > tolerance ? ContactState::kSlide : ContactState::kStick;
-  const double t = rows.lambda[block.row + 1], s = rows.lambda[block.row + 2];
-  const double least = (1 - 1e-6) * rows.friction[block.row + 1] * normal;
-  const bool on_cone = t * t + s * s >= least * least;
-  return on_cone && slip > tolerance ? ContactState::kSlide : ContactState::kStick;
+  if (!(slip > 10 * w.settings.tolerance + 1e-9)) return ContactState::kStick;
+  if (block.size < 3) return ContactState::kSlide;
+  const bool on_surface = square_of_friction(w.rows, block, 1, block.size) >= least * least;
+  return on_surface && !merely_rolls(w, block, slip) ? ContactState::kSlide : ContactState::kStick;
+}
+
+/// Along the surface, of B relative to A, at the end of the step.
+/// @param velocity  of bodies then; only read where the contact has no rows along the surface
+Vec3 slip_of(const World::Impl& w, const RowBlock& block, std::span<const Workspace::Velocity> velocity) {
+  Vec3 slip = Vec3::Zero();
+  for (int k = 1; k < std::min(3, block.size); ++k)
+    slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+  if (block.size >= 3) return slip;
+  const Contact& c = w.contacts[block.index];
+  const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
+  const simd::V3 u = kernel::relative_velocity(b, a, simd::v3(c.point), w.ws, velocity).v;
+  slip = Vec3(u[0], u[1], u[2]);
+  return slip - slip.dot(c.normal) * c.normal;
 }
 
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
@@ -31,15 +65,13 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   c.turning_impulse = step.moment;
   c.force = all.force / h;
   c.moment = all.moment / h;
-  c.slip.setZero();
-  for (int k = 1; k < std::min(3, block.size); ++k)
-    c.slip += w.row_velocity[block.row + k] * w.rows.impulses[block.row + k].force;
+  c.slip = slip_of(w, block, w.trial_velocity);
   const double slip = c.slip.norm();
-  c.state = classify(w.rows, block, slip, 10 * w.settings.tolerance + 1e-9);
+  c.state = classify(w, block, slip);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
   // would otherwise remember displacements that no rigid body can take back. Where rolling is braked too, the
   // common ellipsoid lets it slip a little, and the anchor takes that back.
-  const bool solved = slip <= w.settings.acceptable || block.size > 3;
+  const bool solved = slip <= w.settings.acceptable || block.size == 6;
   if (c.state == ContactState::kStick && solved)
     c.stretch += h * c.slip;
   else
@@ -58,8 +90,12 @@ void clear_joint_impulses(World::Impl& w) {
   }
 }
 
+bool has_no_friction(const RowBlock& block) { return block.source == RowSource::kContact && block.size < 3; }
+
 void read_impulses(World::Impl& w, double h) {
   clear_joint_impulses(w);
+  if (std::any_of(w.rows.blocks.begin(), w.rows.blocks.end(), has_no_friction))
+    body_velocities(w.model, w.ws, w.state.v_view(), w.trial_velocity);
   for (std::size_t i = 0; i < w.model.relations.size(); ++i)
     if (w.responds(w.model.relations[i])) w.relation_impulse[i] = {};
   for (std::size_t i = 0; i < w.model.loops.size(); ++i)
@@ -148,7 +184,8 @@ void limit_events(World::Impl& w) {
   }
 }
 
-bool is_slow(const World::Impl& w, const Tree& tree) {
+/// Whether all joints are slow, with the limits that SleepSettings sets to bodies.
+bool moves_slowly(const World::Impl& w, const Tree& tree) {
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
   for (int i = root.first_v; i < last.first_v + last.dofs; ++i) {
     const double most =
@@ -156,6 +193,55 @@ bool is_slow(const World::Impl& w, const Tree& tree) {
     if (!(std::abs(w.state.v[i]) < most)) return false;
   }
   return true;
+}
+
+double sum_of_speeds(const World::Impl& w, const Tree& tree) {
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  double sum = 0;
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) sum += std::abs(w.state.v[i]);
+  return sum;
+}
+
+/// Whether a body at this velocity is slow, of which something is `arm` away from its origin [m].
+bool is_slow(const World::Impl& w, const Vec3& linear, const Vec3& angular, double arm) {
+  const double speed = w.settings.sleep.speed;
+  return linear.norm() < speed && angular.norm() * std::max(1.0, arm) < 10 * speed;
+}
+
+/// Slow joints move what is far from them fast. Of trees with slow joints; `velocity` gets those of their
+/// bodies.
+bool carries_slowly(const World::Impl& w, const Tree& tree, std::span<Workspace::Velocity> velocity) {
+  body_velocities(w.model, w.ws, w.state.v_view(), tree, velocity);
+  for (int b = tree.first; b < tree.last; ++b) {
+    const Body& body = w.model.bodies[b];
+    const double arm = body.mass > 0 ? Vec3(body.mass_com).norm() / body.mass : 0;
+    if (!is_slow(w, velocity[b].v, velocity[b].w, arm)) return false;
+  }
+  return true;
+}
+
+bool is_slow(World::Impl& w, const Tree& tree) {
+  constexpr double kLong = 1000;  // no tree is longer [m]
+  if (!moves_slowly(w, tree)) return false;
+  if (w.model.bodies[tree.first].alone || kLong * sum_of_speeds(w, tree) < w.settings.sleep.speed)
+    return true;
+  return carries_slowly(w, tree, w.trial_velocity);
+}
+
+/// What turns slowly moves the far ends of large shapes fast: their trees are not still.
+void watch_large_shapes(World::Impl& w) {
+  const auto is_still = [](const world_detail::TreeStatus& status) { return status.still > 0; };
+  if (!w.settings.sleep.enabled || std::none_of(w.trees.begin(), w.trees.end(), is_still)) return;
+  for (const world_detail::BodyShape& c : w.colliders) {
+    const double arm = c.arm + c.radius;
+    if (!(arm > 1) || std::isinf(arm) || w.tree_of[c.body] < 0) continue;
+    world_detail::TreeStatus& status = w.trees[w.tree_of[c.body]];
+    if (!status.responds() || status.still == 0) continue;
+    const Tree& tree = w.model.trees[w.tree_of[c.body]];
+    body_velocities(w.model, w.ws, w.state.v_view(), tree, w.trial_velocity);
+    const Workspace::Velocity& v = w.trial_velocity[c.body];
+    if (!is_slow(w, v.v, v.w, arm)) status.still = 0;
+  }
 }
 
 void fall_asleep(World::Impl& w, int t) {
@@ -172,8 +258,12 @@ void count_stillness(World::Impl& w, double h) {
   std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     world_detail::TreeStatus& status = w.trees[t];
+    if (status.responds()) status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
+  }
+  watch_large_shapes(w);
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const world_detail::TreeStatus& status = w.trees[t];
     if (!status.responds()) continue;
-    status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
     double& set = least[w.root_of(static_cast<int>(t))];
     set = std::min(set, status.still);
   }

@@ -40,25 +40,30 @@ bool all_zero(const std::vector<double>& x, const RowBlock& block) {
                      [](double value) { return value == 0; });
 }
 
+/// Takes down between which trees a row acts.
+/// @param pushes  with an impulse of the step; otherwise it only corrects positions
+void touch(World::Impl& w, const ImpulseRow& row, bool pushes) {
+  const int a = w.tree_of[row.body], b = w.tree_of[row.other];
+  if (a == b) return;
+  for (const int t : {a, b})
+    if (t >= 0) w.floats[t].touched = true;
+  if (a >= 0 && b >= 0 && !(w.trees[a].responds() && w.trees[b].responds()))
+    w.floats[a].free = w.floats[b].free = false;
+  if (a < 0 || b < 0) {
+    Floating& tree = w.floats[a < 0 ? b : a];
+    tree.free = false;
+    tree.keeps = tree.keeps && !pushes;
+  }
+}
+
 /// What touches trees from outside, by the blocks of rows, each of which acts on the same bodies.
 void find_touched(World::Impl& w) {
   for (const RowBlock& block : w.rows.blocks) {
     const bool pushes = !all_zero(w.total, block);
     if (!pushes && all_zero(w.correction, block)) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) {
-      const int a = w.tree_of[row->body], b = w.tree_of[row->other];
-      if (a == b) continue;
-      for (const int t : {a, b})
-        if (t >= 0) w.floats[t].touched = true;
-      if (a >= 0 && b >= 0 && !(w.trees[a].responds() && w.trees[b].responds()))
-        w.floats[a].free = w.floats[b].free = false;
-      if (a < 0 || b < 0) {
-        Floating& tree = w.floats[a < 0 ? b : a];
-        tree.free = false;
-        tree.keeps = tree.keeps && !pushes;
-      }
-    }
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) touch(w, *row, pushes);
   }
+  for (const ImpulseRow& row : w.penalty_rows) touch(w, row, true);
 }
 
 /// (4): all trees of a set that loops or couplings hold together, where each floats.
@@ -99,12 +104,14 @@ void add_impulse(World::Impl& w, int body, double impulse, const ImpulseRow& row
 
 void sum_impulses(World::Impl& w) {
   for (std::size_t t = 0; t < w.trees.size(); ++t) w.from_outside[t] = {};
-  for (int i = 0; i < w.rows.size(); ++i) {
-    const ImpulseRow& row = w.rows.impulses[i];  // further parts are joints', inside one tree
-    if (w.total[i] == 0 || w.tree_of[row.body] == w.tree_of[row.other]) continue;
-    add_impulse(w, row.body, w.total[i], row);
-    add_impulse(w, row.other, -w.total[i], row);
-  }
+  const auto add = [&](const ImpulseRow& row, double impulse) {
+    if (impulse == 0 || w.tree_of[row.body] == w.tree_of[row.other]) return;
+    add_impulse(w, row.body, impulse, row);
+    add_impulse(w, row.other, -impulse, row);
+  };
+  for (int i = 0; i < w.rows.size(); ++i)  // further parts are joints', inside one tree
+    add(w.rows.impulses[i], w.total[i]);
+  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) add(w.penalty_rows[i], w.penalty_impulses[i]);
 }
 
 /// (1), of forces on bodies and on the free joint itself.

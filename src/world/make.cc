@@ -333,7 +333,7 @@ void World::Impl::after_restore() {
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const BodyShape& c = colliders[i];
-    collider_pose[i] = Transform{Mat3(ws.pose[c.body].R), Vec3(ws.pose[c.body].p)} * c.X_BS;
+    collider_pose[i] = world_detail::pose_of(ws, c);
     const double margin = 0.5 * settings.contact_margin;
     reach[i] = margin;
     if (c.body != 0)

@@ -118,7 +118,16 @@ void normalize_quaternions(const Model& model, std::vector<double>& q) {
   }
 }
 
-/// The impulses of the step as forces on bodies, beside what acts on them already.
+/// A force along a row, on both its bodies, beside what acts on them already.
+void add_force_along(World::Impl& w, const ImpulseRow& row, double force) {
+  for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}}) {
+    const Vec3 f = sign * force * row.force;
+    const Vec3 arm = row.point - Vec3(w.ws.pose[body].p);
+    w.f_ext[body] = w.f_ext[body] + Force{sign * force * row.moment + arm.cross(f), f};
+  }
+}
+
+/// The impulses of the step as forces on bodies.
 void hold_impulses(World::Impl& w, double h) {
   int first = 0;  // rows of loops that the stages hold themselves come first
   if (w.settings.stabilization.kind == Stabilization::kPosition)
@@ -127,14 +136,10 @@ void hold_impulses(World::Impl& w, double h) {
   for (int i = first; i < w.rows.size(); ++i) {
     const double force = w.rows.lambda[i] / h;
     if (force == 0) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) {
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
-        const Vec3 f = sign * force * row->force;
-        const Vec3 arm = row->point - Vec3(w.ws.pose[body].p);
-        w.f_ext[body] = w.f_ext[body] + Force{sign * force * row->moment + arm.cross(f), f};
-      }
-    }
+    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) add_force_along(w, *row, force);
   }
+  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i)
+    add_force_along(w, w.penalty_rows[i], w.penalty_impulses[i] / h);
 }
 
 void efforts_of(World::Impl& w, const State& at) {

@@ -4,7 +4,8 @@
 //   sticking: f_t = -k_t s - nu_t u_t while |f_t| <= mu_s f_n, the anchor stays                           (2)
 //   sliding:  f_t = -mu_k f_n along the stretch, the anchor follows so that k_t |s| = mu_k f_n            (3)
 // From sliding back to sticking when (2) gives less than kinetic friction. Forces act over the step as they
-// are at its start.
+// are at its start. A surface that is softer than the settings' spring has its own k and nu. How high things
+// bounce follows from k and nu; restitution is not asked, nor is friction against spinning and rolling.
 #include <algorithm>
 
 #include "karakuri/dynamics/response.h"
@@ -20,15 +21,18 @@ Vec3 velocity_at(const Workspace& ws, int body, const Vec3& point) {
 }
 
 Vec3 force_on_b(const PenaltySettings& s, const Surface& surface, const Vec3& u, double h, Contact& c) {
-  const double stiffness = std::min(s.stiffness, surface.stiffness);
-  const double normal = std::max(0.0, -stiffness * c.separation - s.damping * u.dot(c.normal));  // (1)
+  const bool soft = surface.stiffness < s.stiffness;
+  const double stiffness = soft ? surface.stiffness : s.stiffness;
+  const double damping = soft ? surface.damping : s.damping;
+  const double normal = std::max(0.0, -stiffness * c.separation - damping * u.dot(c.normal));  // (1)
+  const Vec3 slip = u - u.dot(c.normal) * c.normal;
+  c.slip = slip;
   if (c.separation > 0 || normal == 0) {
     c.stretch.setZero();
     c.state = ContactState::kOpen;
     return Vec3::Zero();
   }
-  const Vec3 slip = u - u.dot(c.normal) * c.normal;
-  const double k = s.tangential_share * stiffness, d = s.tangential_share * s.damping;
+  const double k = s.tangential_share * stiffness, d = s.tangential_share * damping;
   const bool slid = c.state == ContactState::kSlide;
   c.stretch += h * slip;
   Vec3 tangential = -k * c.stretch - d * slip;  // (2)
@@ -39,7 +43,6 @@ Vec3 force_on_b(const PenaltySettings& s, const Surface& surface, const Vec3& u,
     c.stretch = -tangential / k;  // (3)
     c.state = ContactState::kSlide;
   }
-  c.slip = slip;
   return normal * c.normal + tangential;
 }
 

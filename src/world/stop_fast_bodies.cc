@@ -1,6 +1,10 @@
 // Bodies that move further in a step than they are thick may have passed through something thin. Where they
 // would have met it, their tree's motion ends: the rest of the step is lost, its velocity is not, and the
 // next step finds the contact. Pairs that had contacts in this step are left to those.
+//
+// What impulses, forces and drives made faster than it was at the start of the step has come further than
+// detect.cc looked. Its box in the broad phase is widened to its whole way, so that all are known whom it may
+// have met. Boxes only choose the pairs to look at: what is found depends on the ways alone.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +12,7 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
+#include "world/reach.h"
 
 namespace karakuri {
 
@@ -18,15 +23,46 @@ namespace {
 
 constexpr double kThick = 0.5;  // of the inner radius that a step may cover unwatched
 
+/// Whether the joints of a tree became so much faster in the step that its links may have, too.
+bool gained_speed(const World::Impl& w, const Tree& tree, double h) {
+  constexpr double kUnseen = 1e-3;  // that all joints together came further [m or rad]
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  if (root.alone) return false;
+  using Dofs = Eigen::Map<const Eigen::VectorXd>;
+  const int first = root.first_v, count = last.first_v + last.dofs - first;
+  return h * (Dofs(w.state.v.data() + first, count) - Dofs(w.v_before.data() + first, count)).lpNorm<1>() >
+         kUnseen;
+}
+
+/// Finds velocities at the end of the step of trees that gained speed, and sets `free_until` to 0 for them.
+void find_gains(World::Impl& w, double h) {
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const Tree& tree = w.model.trees[t];
+    if (!w.trees[t].responds() || !gained_speed(w, tree, h)) continue;
+    body_velocities(w.model, w.ws, w.state.v_view(), tree, w.trial_velocity);
+    w.free_until[t] = 0;
+  }
+}
+
+/// Whether a shape comes further in a step, at this velocity of its body, than it may unwatched.
+bool comes_far(const BodyShape& c, const Vec3& linear, const Vec3& angular, double h) {
+  const double arm = world_detail::arm_of(c), most = kThick * c.inner_radius;
+  // |v| + |w| arm <= sqrt(2 (v^2 + w^2 arm^2)): most shapes need no roots
+  if (2 * h * h * (linear.squaredNorm() + angular.squaredNorm() * arm * arm) < most * most) return false;
+  return h * world_detail::speed_of(c, linear, angular) > most;
+}
+
 bool is_fast(const World::Impl& w, int collider, double h) {
   const BodyShape& c = w.colliders[collider];
   const int tree = w.tree_of[c.body];
   if (tree < 0 || !w.trees[tree].awake) return false;
   const double way = w.reach[collider] - 0.5 * w.settings.contact_margin;
   if (way > kThick * c.inner_radius) return true;
-  // impulses may have made it faster than it was
   const Body& body = w.model.bodies[c.body];
-  return body.alone && h * Vec3(w.state.v.data() + body.first_v).norm() > kThick * c.inner_radius;
+  const double* v = w.state.v.data() + body.first_v;
+  if (body.alone) return comes_far(c, Vec3(v), Vec3(v + 3), h);
+  const Workspace::Velocity& end = w.trial_velocity[c.body];
+  return w.free_until[tree] == 0 && comes_far(c, end.v, end.w, h);
 }
 
 std::span<const Contact> contacts_of(const World::Impl& w, ProxyPair pair) {
@@ -94,6 +130,20 @@ const Path& path_of(World::Impl& w, int collider) {
   return w.paths[collider];
 }
 
+/// Pairs of what came further than its box, too.
+void widen_boxes(World::Impl& w) {
+  bool any = false;
+  for (std::size_t i = 0; i < w.colliders.size(); ++i) {
+    if (!w.fast[i]) continue;
+    const auto id = static_cast<ProxyId>(i);
+    const Aabb& way = path_of(w, id).box;
+    if (w.broadphase.box(id).contains(way)) continue;
+    w.broadphase.move(id, way);
+    any = true;
+  }
+  if (any) world_detail::refresh_pairs(w);
+}
+
 /// The share of the step that a pair may move.
 double free_share(World::Impl& w, ProxyPair pair, CollisionWorkspace& ws) {
   const Path &path_a = path_of(w, pair.a), &path_b = path_of(w, pair.b);
@@ -126,13 +176,16 @@ void World::Impl::stop_fast_bodies(double h) {
   std::fill(free_until.begin(), free_until.end(), 1.0);
   if (!settings.continuous || settings.contact == ContactModel::kNone) return;
   bool any = false;
+  find_gains(*this, h);
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     fast[i] = is_fast(*this, static_cast<int>(i), h);
     any = any || fast[i];
   }
+  std::fill(free_until.begin(), free_until.end(), 1.0);
   if (!any) return;
   std::fill(is_viewed.begin(), is_viewed.end(), std::uint8_t{0});
   std::fill(path_known.begin(), path_known.end(), std::uint8_t{0});
+  widen_boxes(*this);
   for (const PairMemory& memory : pairs) {
     const auto [a, b] = memory.pair;
     if (!fast[a] && !fast[b]) continue;

@@ -51,6 +51,53 @@ TEST(Sleep, RestingBodiesSleepAndWakeWhenTouched) {
   EXPECT_TRUE(world.awake(s.box));
 }
 
+/// An arm of 10 m on a hinge, without gravity: one link with or without a shape, or two, the outer one small.
+World long_arm(int kind, double turning) {
+  Scene scene;
+  Inertia inertia = Inertia::solid_box(1, {10, 0.1, 0.1});
+  inertia.com = Vec3(5, 0, 0);
+  const LinkId arm = scene.mechanism.add_link("arm", inertia);
+  const JointId hinge = *scene.mechanism.add_joint({.name = "hinge",
+                                                    .kind = JointKind::kRevolute,
+                                                    .parent = scene.mechanism.world(),
+                                                    .child = arm,
+                                                    .axis = Vec3::UnitZ()});
+  if (kind == 1) scene.add_shape(arm, Shape::box({5, 0.05, 0.05}), Transform::translation({5, 0, 0}));
+  if (kind == 2) {
+    const LinkId hand = scene.mechanism.add_link("hand", Inertia::solid_sphere(1, 0.1));
+    Joint wrist{.name = "wrist", .kind = JointKind::kRevolute, .parent = arm, .child = hand};
+    wrist.axis = Vec3::UnitZ();
+    wrist.X_PF = Transform::translation({10, 0, 0});
+    EXPECT_TRUE(scene.mechanism.add_joint(wrist).ok());
+  }
+  World world = make_world(std::move(scene), {.dt = 1e-2}, Vec3::Zero());
+  world.set_v(hinge, std::array{turning});
+  return world;
+}
+
+TEST(Sleep, ALongArmWhoseTipMovesStaysAwake) {
+  for (const int kind : {0, 1, 2}) {
+    World moving = long_arm(kind, 9e-3);  // its end at 9 cm/s
+    moving.step(200);
+    EXPECT_TRUE(moving.awake(moving.scene().mechanism.find_link("arm"))) << kind;
+    EXPECT_NEAR(moving.q(moving.scene().mechanism.find_joint("hinge"))[0], 2 * 9e-3, 1e-6) << kind;
+    World slow = long_arm(kind, 5e-5);  // at 0.5 mm/s
+    slow.step(200);
+    EXPECT_FALSE(slow.awake(slow.scene().mechanism.find_link("arm"))) << kind;
+  }
+}
+
+TEST(Sleep, ALongRodThatTurnsStaysAwake) {
+  for (const double turning : {9e-3, 5e-4}) {  // its ends at 45 and 2.5 mm/s
+    Scene scene;
+    const LinkId rod = scene.add_body("rod", Shape::box({5, 0.1, 0.1}), 1, {});
+    World world = make_world(std::move(scene), {.dt = 1e-2}, Vec3::Zero());
+    world.set_velocity(rod, {Vec3(0, 0, turning), Vec3::Zero()});
+    world.step(200);
+    EXPECT_EQ(world.awake(rod), turning > 1e-3);
+  }
+}
+
 TEST(Kinematic, APlateCarriesABoxAndIsNotPushed) {
   Scene scene;
   const MaterialId wood = add_material(scene, 0.6);

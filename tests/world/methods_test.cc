@@ -34,16 +34,15 @@ TEST(Methods, EverySolverStopsTheBoxWhereTheorySays) {
   }
 }
 
-TEST(Methods, EveryIntegratorAndContactModelDoes) {
+TEST(Methods, EveryIntegratorDoesWithEveryContactModel) {
   for (const Integrator integrator :
        {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4, Integrator::kExplicit}) {
-    WorldSettings settings{.dt = 1.0 / 200, .integrator = integrator};
-    EXPECT_NEAR(slide_distance(settings), 9.8, 0.06) << name_of(integrator);
-  }
-  for (const ContactModel model : {ContactModel::kCone, ContactModel::kPyramid, ContactModel::kPenalty}) {
-    WorldSettings settings{.dt = 1.0 / 400, .contact = model};
-    settings.penalty = {.stiffness = 1e4, .damping = 50};
-    EXPECT_NEAR(slide_distance(settings), 9.8, 0.06) << name_of(model);
+    for (const ContactModel model : {ContactModel::kCone, ContactModel::kPyramid, ContactModel::kPenalty}) {
+      WorldSettings settings{.dt = 1.0 / 400, .integrator = integrator, .contact = model};
+      settings.penalty = {.stiffness = 1e4, .damping = 50};
+      // dt v0 / 2 = 0.012, and springs let the box rock
+      EXPECT_NEAR(slide_distance(settings), 9.8, 0.06) << name_of(integrator) << ", " << name_of(model);
+    }
   }
 }
 

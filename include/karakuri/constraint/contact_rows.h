@@ -14,13 +14,17 @@ struct ContactGeometry {
   double gap = 0;                 // negative: depth [m]
 };
 
+/// An ellipsoid has no axis of zero width: this stands for "none" where only some of sliding, spinning and
+/// rolling are braked [1, m].
+constexpr double kNoFriction = 1e-9;
+
 /// The frame with that normal; tangents are a fixed function of it.
 Mat3 contact_frame(const Vec3& normal);
 
 /// @param u         Present velocity along the normal, positive when parting [m/s].
 /// @param friction  Static or kinetic, as the contact's state asks for.
-/// @return          The first row. Rows: normal; tangents (friction > 0); turning about the normal
-///                  (torsional); turning about the tangents (rolling).
+/// @return          The first row. Rows: normal; tangents, where anything is braked; turning about the
+///                  normal (torsional); turning about the tangents (rolling).
 int add_contact_rows(const ContactGeometry& contact, const Surface& surface, double friction, double u,
                      const StabilizationSettings& stabilization, double h, int index, Rows& rows);
 

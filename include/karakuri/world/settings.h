@@ -22,7 +22,7 @@ enum class Integrator : std::uint8_t {
 enum class ContactModel : std::uint8_t {
   kCone,     // rigid, Coulomb's cone
   kPyramid,  // rigid, friction bounded axis by axis
-  kPenalty,  // springs and dampers, friction by anchors that stick or slide
+  kPenalty,  // springs and dampers, friction by anchors that stick or slide; see PenaltySettings
   kNone,     // everything passes through everything
 };
 
@@ -36,11 +36,17 @@ Result<Stabilization> stabilization_from_name(std::string_view name);
 
 struct SleepSettings {
   bool enabled = true;
-  double speed = 1e-3;  // of every link's origin [m/s] and ten times that of its turning [rad/s], at most
-  double time = 0.5;    // for so long [s]
+  // At most, of the origin of every moving link and along every joint [m/s]. Turning may be ten times that
+  // [rad/s], but may not move anything that is further than a metre from the origin, to the end of its
+  // shapes and its centre of mass, faster than ten times that [m/s].
+  double speed = 1e-3;
+  double time = 0.5;  // for so long [s]
 };
 
-/// Contact springs of ContactModel::kPenalty.
+/// Contact springs of ContactModel::kPenalty. A surface that is softer has its own stiffness and damping
+/// instead. Restitution, torsional and rolling friction of surfaces are not used. Forces are those at the
+/// start of the step: stable where dt (dt stiffness + 2 damping) is less than 4 times the mass on a contact,
+/// with kRk4 also dt stiffness < 2 damping, with kExplicit dt stiffness < damping.
 struct PenaltySettings {
   double stiffness = 1e5;       // [N/m]
   double damping = 1e2;         // [N s/m]

@@ -1,0 +1,22 @@
+// How far colliders come in a step, and which pairs may meet.
+#pragma once
+
+#include <cmath>
+
+#include "world/impl.h"
+
+namespace karakuri::world_detail {
+
+/// How far points of a shape are from its body's origin, at most; 0 for shapes without end, which do not turn
+/// [m].
+inline double arm_of(const BodyShape& c) { return std::isinf(c.radius) ? 0 : c.arm + c.radius; }
+
+/// Of the fastest point of a shape, at most, at this velocity of its body [m/s].
+inline double speed_of(const BodyShape& c, const Vec3& linear, const Vec3& angular) {
+  return linear.norm() + angular.norm() * arm_of(c);
+}
+
+/// World::Impl::pairs anew, after boxes were moved.
+void refresh_pairs(World::Impl& w);
+
+}  // namespace karakuri::world_detail
