@@ -87,7 +87,6 @@ std::vector<Diagnostic> Feedforward::prepare(const World& world, std::span<const
   if (options_.duration > 0) settings.dt = options_.duration;
   if (!options_.contact) settings.contact = ContactModel::kNone;
   if (std::vector<Diagnostic> flaws = trial_.set_settings(settings); !flaws.empty()) return flaws;
-  trial_.set_gravity(world.gravity());
   return trial_.restore(world);
 }
 

@@ -77,7 +77,7 @@ void visit_flag(auto& ar, bool& flag) {
 
 void visit(auto& ar, WorldSettings& s) {
   visit_enum(ar, s.integrator, Integrator::kExplicit);
-  visit_enum(ar, s.contact, ContactModel::kPenalty);
+  visit_enum(ar, s.contact, ContactModel::kNone);
   visit_enum(ar, s.solver, solver::Method::kLemke);
   visit_enum(ar, s.stabilization.kind, Stabilization::kNone);
   for (int* x : {&s.substeps, &s.max_sweeps, &s.max_newton, &s.max_newton_rows, &s.threads}) ar.plain(*x);
@@ -94,11 +94,10 @@ void visit(auto& ar, SessionSnapshot& s) {
   ar.plain(s.world.scene);
   ar.vector(s.world.bytes);
   visit(ar, s.settings);
-  for (int i = 0; i < 3; ++i) ar.plain(s.gravity[i]);
   ar.vector(s.own);
 }
 
-constexpr char kMagic[] = "karakuri-1";
+constexpr char kMagic[] = "karakuri-2";
 
 py::bytes to_bytes(SessionSnapshot snapshot) {
   Writer writer;

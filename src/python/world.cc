@@ -153,7 +153,7 @@ void bind_stepping(py::class_<PyWorld>& world) {
       },
       [](PyWorld& w, const py::object& g) {
         const Vec3 gravity = vector3(g, "gravity");
-        Access(w).world().set_gravity(gravity);
+        if (!Access(w).world().set_gravity(gravity)) raise_value("gravity must be finite");
       },
       "Acceleration of free fall [m/s^2]. Assign all three at once.");
 }

@@ -341,17 +341,14 @@ std::vector<Diagnostic> Session::Impl::set_link(const Signal& s, std::string_vie
 /// Of all three numbers, or of the one that the key names: gravity.x, gravity.y, gravity.z.
 std::vector<Diagnostic> Session::Impl::set_gravity(std::string_view key, const Value& value) {
   const std::span<const double> g = numbers_of(value);
-  const bool whole = key == "gravity";
-  const bool finite = std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); });
-  if (g.size() != (whole ? 3u : 1u) || !finite) {
-    const char* is = whole ? "three finite numbers" : "a finite number";
-    return {refused(key, fmt::format("it is {}, not {}", is, text_of(value)),
-                    whole ? "give all three, such as '0 0 -9.81', or set gravity.z alone" : "")};
-  }
+  const bool whole = key == "gravity", fits = g.size() == (whole ? 3u : 1u);
   Vec3 gravity = world.gravity();
-  for (std::size_t k = 0; k < g.size(); ++k) gravity[whole ? static_cast<int>(k) : key.back() - 'x'] = g[k];
-  world.set_gravity(gravity);
-  return {};
+  for (std::size_t k = 0; fits && k < g.size(); ++k)
+    gravity[whole ? static_cast<int>(k) : key.back() - 'x'] = g[k];
+  if (fits && world.set_gravity(gravity)) return {};
+  const char* is = whole ? "three finite numbers" : "a finite number";
+  return {refused(key, fmt::format("it is {}, not {}", is, text_of(value)),
+                  whole ? "give all three, such as '0 0 -9.81', or set gravity.z alone" : "")};
 }
 
 std::vector<Diagnostic> Session::set(std::string_view key, const Value& value) {

@@ -108,7 +108,7 @@ std::uint64_t Session::hash() const {
 }
 
 SessionSnapshot Session::snapshot() const {
-  SessionSnapshot out{impl_->world.snapshot(), impl_->world.settings(), impl_->world.gravity(), {}};
+  SessionSnapshot out{impl_->world.snapshot(), impl_->world.settings(), {}};
   Writer writer(out.own);
   SessionState copy = impl_->state;
   visit(writer, copy);
@@ -128,8 +128,7 @@ std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
   WorldSettings settings = snapshot.settings;
   settings.threads = s.world.settings().threads;  // no matter of state
   s.world.set_settings(settings);
-  if (snapshot.gravity != s.world.gravity()) s.world.set_gravity(snapshot.gravity);
-  s.world.restore(snapshot.world);  // once more: the two may have woken what slept
+  s.world.restore(snapshot.world);  // once more: they may have woken what slept
   own.sliders.insert(own.sliders.end(),
                      s.state.sliders.begin() + static_cast<std::ptrdiff_t>(own.sliders.size()),
                      s.state.sliders.end());

@@ -1,5 +1,8 @@
 // A running scene that changes: a new inside is made from the changed scene and given the old one's state.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "world/impl.h"
 
@@ -7,19 +10,28 @@ namespace karakuri {
 
 namespace {
 
-/// Whether `now` has all that `old` has, joined in the same way.
-bool contains_all(const World::Impl& now, const World::Impl& old) {
-  for (const LinkEntry& link : old.model.links) {
-    if (!now.model.find(link.id)) return false;
-  }
+/// What `old` has and `now` has not, or joins in another way; empty: nothing.
+std::string find_missing(const World::Impl& now, const World::Impl& old) {
+  for (const LinkEntry& link : old.model.links)
+    if (!now.model.find(link.id)) return fmt::format("link '{}' is gone", link.name);
   for (const JointEntry& joint : old.model.joints) {
     const JointEntry* kept = now.model.find(joint.id);
-    if (!kept || kept->kind != joint.kind || (kept->first_v < 0) != (joint.first_v < 0)) return false;
+    if (!kept) return fmt::format("joint '{}' is gone", joint.name);
+    if (kept->kind != joint.kind || (kept->first_v < 0) != (joint.first_v < 0))
+      return fmt::format("joint '{}' was {} and is {}", joint.name, name(joint.kind), name(kept->kind));
     const Joint &a = now.scene.mechanism.joint(joint.id), &b = old.scene.mechanism.joint(joint.id);
-    if (a.parent != b.parent || a.child != b.child) return false;
+    if (a.parent != b.parent || a.child != b.child)
+      return fmt::format("joint '{}' joins other links than before", joint.name);
   }
-  return now.colliders.size() >= old.colliders.size() && now.scene_loops >= old.scene_loops &&
-         now.model.relations.size() >= old.model.relations.size();
+  const auto fewer = [](const char* what, std::size_t is, std::size_t was) {
+    return is < was ? fmt::format("there are {} {} where {} were", is, what, was) : std::string();
+  };
+  for (const std::string& lack :
+       {fewer("shapes", now.colliders.size(), old.colliders.size()),
+        fewer("loops", now.scene_loops, old.scene_loops),
+        fewer("active couplings and tendons", now.model.relations.size(), old.model.relations.size())})
+    if (!lack.empty()) return lack;
+  return {};
 }
 
 /// The scene with its trees as they were made.
@@ -40,9 +52,10 @@ std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
   if (!made.ok()) return made.errors();
   Impl& fresh = *made->impl_;
   if (std::vector<Diagnostic> flaws = fresh.change_edits(impl_->edits); !flaws.empty()) return flaws;
-  if (!contains_all(fresh, *impl_))
-    return {{Severity::kError, "scene", "an edit took something away, or changed what is joined to what",
-             "make a new world for that"}};
+  if (const std::string missing = find_missing(fresh, *impl_); !missing.empty())
+    return {{Severity::kError, "edit of the scene", missing,
+             "an edit may change values and add things; to part links use detach(), for all else make a new "
+             "world"}};
   const bool grown = fresh.model.links.size() > impl_->model.links.size();
   fresh.inherit(*impl_);
   for (std::size_t t = 0; t < fresh.trees.size() && !grown; ++t) fresh.wake_tree(static_cast<int>(t));

@@ -99,6 +99,7 @@ struct Persistent {
   std::vector<Attachment> attached;   // their loops follow those of the scene in Model::loops, in this order
   std::uint64_t attach_count = 0;     // ever
   std::vector<Breaking> breaking;
+  Vec3 gravity = kEarthGravity;  // Model::gravity is a copy that the dynamics read
   Random random;
   std::uint64_t steps = 0;
 };
@@ -130,6 +131,9 @@ struct Carried {
 
 struct Towers;
 std::shared_ptr<Towers> make_towers();  // towers.cc
+
+/// What is wrong with the settings, by themselves and for the scene; make.cc.
+std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
 
 /// Scratch of one thread.
 struct Slot {
@@ -217,7 +221,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Limits> limits;          // of limited_bodies
   std::vector<JointId> joint_of_body;  // that carries it
   std::vector<LinkId> root_links;      // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;        // of the scene as it was made
+  std::uint64_t scene_hash = 0;        // hash_scene() of the scene as it was made
   std::size_t scene_loops = 0;         // loops of the scene; those of `attached` follow
   struct Undo {
     MechanismUndo mechanism;
@@ -350,7 +354,8 @@ struct World::Impl : world_detail::Persistent {
   void find_special_dofs(int body);                           // make.cc: limited, rubbing
   void tabulate_dofs();                                       // free_motion.cc: after any change of drives
   std::vector<int> colliders_on(int body) const;              // make.cc
-  void exclude_around(std::span<const std::int32_t> links);   // make.cc: pairs that never touch
+  std::uint64_t hash_scene() const;  // hash_scene.cc  @pre as it was made: nothing attached, nothing cut
+  void exclude_around(std::span<const std::int32_t> links);  // make.cc: pairs that never touch
   bool is_of_island(int body, int root) const;
   void impact(int loop);                                              // impact.cc: plastic
   std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "karakuri/core/hash.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "world/impl.h"
 
@@ -46,15 +45,32 @@ void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
 }
 
 void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
-  for (const SurfacePair& pair : scene.pairs) {
+  for (std::size_t i = 0; i < scene.pairs.size(); ++i) {
+    const SurfacePair& pair = scene.pairs[i];
     const Material *a = scene.mechanism.material(pair.a), *b = scene.mechanism.material(pair.b);
     if (!a || !b) {
-      flaws.push_back(
-          {Severity::kError, "surface pair", "one of its materials does not exist", "add the material"});
+      const std::string known = a || b ? fmt::format(" (the other is '{}')", (a ? a : b)->name) : "";
+      flaws.push_back({Severity::kError, fmt::format("Scene::pairs[{}]", i),
+                       fmt::format("its {} material does not exist{}", a ? "second" : "first", known),
+                       "add the material before the pair, or leave the pair out"});
     } else if (const auto flaw = find_flaw(pair.surface)) {
       flaws.push_back({Severity::kError, fmt::format("surface of '{}' on '{}'", a->name, b->name),
-                       "it " + *flaw, "mend it"});
+                       "it " + *flaw, fmt::format("correct Scene::pairs[{}].surface", i)});
     }
+  }
+}
+
+void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
+  const auto name = [&](LinkId id) {
+    const LinkEntry* link = model.find(id);
+    return link ? fmt::format("'{}'", link->name) : std::string("a link that does not exist");
+  };
+  for (std::size_t i = 0; i < scene.no_contact.size(); ++i) {
+    const auto& [a, b] = scene.no_contact[i];
+    if (!model.find(a) || !model.find(b))
+      flaws.push_back({Severity::kError, fmt::format("Scene::no_contact[{}]", i),
+                       fmt::format("it names {} and {}", name(a), name(b)),
+                       "add the links first, or leave the pair out"});
   }
 }
 
@@ -65,8 +81,11 @@ void check_initial(const Scene& scene, const Model& model, std::vector<Diagnosti
   for (const InitialJoint& initial : scene.initial) {
     const JointEntry* joint = model.find(initial.joint);
     if (!joint || joint->first_q < 0) {
-      flaws.push_back(
-          {Severity::kError, "initial state", "is of a joint that has no coordinates", "leave it out"});
+      const auto at = static_cast<std::size_t>(&initial - scene.initial.data());
+      flaws.push_back({Severity::kError, fmt::format("Scene::initial[{}]", at),
+                       joint ? fmt::format("joint '{}' has no coordinates of its own", joint->name)
+                             : std::string("it names a joint that does not exist"),
+                       "leave it out, or name a joint of a tree that is not fixed"});
       continue;
     }
     const int nq = q_size(joint->kind), nv = v_size(joint->kind);
@@ -77,8 +96,19 @@ void check_initial(const Scene& scene, const Model& model, std::vector<Diagnosti
                        fmt::format("a {} joint has {} and {}", name(joint->kind), nq, nv)});
     else if (!finite(initial.q) || !finite(initial.v))
       flaws.push_back({Severity::kError, fmt::format("initial state of joint '{}'", joint->name),
-                       "has numbers that are not finite", "mend them"});
+                       "has numbers that are not finite", "give finite positions and velocities"});
   }
+}
+
+/// What has friction against turning or rolling on it; empty: nothing.
+std::string find_turning(const Scene& scene) {
+  const auto turns = [](const Surface& s) { return s.torsional_friction > 0 || s.rolling_friction > 0; };
+  for (const MaterialId id : scene.mechanism.material_ids())
+    if (const Material& m = *scene.mechanism.material(id); turns(m.surface))
+      return fmt::format("material '{}'", m.name);
+  for (std::size_t i = 0; i < scene.pairs.size(); ++i)
+    if (turns(scene.pairs[i].surface)) return fmt::format("Scene::pairs[{}]", i);
+  return {};
 }
 
 /// Radius of a sphere that fits inside: what tells a fast body from a slow one.
@@ -151,27 +181,6 @@ void tabulate_surfaces(World::Impl& w) {
   }
 }
 
-/// Of what a snapshot must fit: bodies, shapes, limits.
-std::uint64_t hash_scene(const World::Impl& w) {
-  Hash hash;
-  for (const Body& b : w.model.bodies) {
-    hash.add(b.mass);
-    hash.add(std::span<const double>(b.inertia, 6));
-    hash.add(std::uint64_t(b.parent) << 8 | std::uint64_t(b.kind));
-    for (const Packed3& v : {b.p_PF, b.mass_com}) hash.add(std::span<const double>(&v.x, 3));
-  }
-  for (const BodyShape& c : w.colliders) {
-    hash.add(std::uint64_t(c.shape->kind()));
-    hash.add(std::span<const double>(c.shape->size().data(), 3));
-    hash.add(std::span<const double>(c.X_BS.p.data(), 3));
-    hash.add(c.radius);
-  }
-  for (const DofProperties& p : w.model.dof_properties)
-    hash.add(p.lower), hash.add(p.upper), hash.add(p.damping), hash.add(p.limit_stiffness);
-  for (const Loop& l : w.model.loops) hash.add(l.stiffness), hash.add(l.turn_stiffness);
-  return hash.value();
-}
-
 void set_initial(World::Impl& w) {
   for (const InitialJoint& initial : w.scene.initial) {
     const JointEntry* joint = w.model.find(initial.joint);
@@ -196,6 +205,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
       past_state(model) {
   const std::size_t nq = model.nq, nv = model.nv, bodies = model.bodies.size(), count = model.trees.size();
   state = State(model);
+  gravity = model.gravity;
   for (std::vector<double>* v :
        {&v_before, &effort, &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
         &acceleration, &v_free, &v_trial, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
@@ -246,10 +256,21 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   path_known.resize(colliders.size());
   collider_pose.resize(colliders.size());
   collider_awake.resize(colliders.size());
-  scene_hash = hash_scene(*this);
   set_initial(*this);
   use_threads(settings.threads);
   after_restore();
+}
+
+std::vector<Diagnostic> world_detail::check_settings(const WorldSettings& settings, const Scene& scene) {
+  std::vector<Diagnostic> flaws = find_flaws(settings);
+  if (settings.contact != ContactModel::kPyramid || settings.solver != solver::Method::kLemke) return flaws;
+  if (const std::string turning = find_turning(scene); !turning.empty())
+    flaws.push_back(
+        {Severity::kError, "settings: solver",
+         fmt::format("'lemke' knows sliding friction alone, but {} has torsional or rolling friction",
+                     turning),
+         "choose solver default or springhead for the contact model 'pyramid'"});
+  return flaws;
 }
 
 void World::Impl::find_special_dofs(int i) {
@@ -313,8 +334,7 @@ void World::Impl::exclude_around(std::span<const std::int32_t> links) {
   }
   // several links may be one body
   for (const auto& [a, b] : scene.no_contact) {
-    const LinkEntry *first = model.find(a), *second = model.find(b);
-    if (!first || !second) continue;
+    const LinkEntry *first = model.find(a), *second = model.find(b);  // check_no_contact()
     if (!on_link[first - model.links.data()] && !on_link[second - model.links.data()]) continue;
     for (int i = collider_start[a.index]; i < collider_start[a.index + 1]; ++i)
       for (int j = collider_start[b.index]; j < collider_start[b.index + 1]; ++j)
@@ -329,6 +349,7 @@ void World::Impl::use_threads(int count) {
 }
 
 void World::Impl::after_restore() {
+  model.gravity = gravity;
   tabulate_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
@@ -350,16 +371,18 @@ void World::Impl::refresh_kinematics() {
 }
 
 Result<World> World::make(Scene scene, const WorldSettings& settings, const Vec3& gravity) {
-  std::vector<Diagnostic> flaws = find_flaws(settings);
+  std::vector<Diagnostic> flaws;
   check_shapes(scene, flaws);
   check_pairs(scene, flaws);
   auto model = compile(scene.mechanism, gravity);
   if (!model.ok()) flaws.insert(flaws.end(), model.errors().begin(), model.errors().end());
-  if (model.ok()) check_initial(scene, *model, flaws);
+  if (model.ok()) check_initial(scene, *model, flaws), check_no_contact(scene, *model, flaws);
+  for (Diagnostic& d : world_detail::check_settings(settings, scene)) flaws.push_back(std::move(d));
   if (!flaws.empty()) return flaws;
   auto impl = std::make_unique<Impl>(std::move(scene), std::move(*model), settings);
   static std::atomic<std::uint64_t> stamps{0};
   impl->scene_stamp = ++stamps;
+  impl->scene_hash = impl->hash_scene();
   return World(std::move(impl));
 }
 

@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 
 /// Into room that is large enough, see Sizer.
 class Writer {
@@ -258,34 +258,50 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, random);
   p.random = Random(random);
   visit(ar, p.steps);
+  visit(ar, p.gravity);
 }
 
-/// Sizes and indices that the world relies on. The checksum guards against damage, this against a snapshot
-/// that was made by other means.
-bool fits(const Persistent& p, const World::Impl& w) {
-  const std::size_t nv = w.state.v.size(), colliders = w.colliders.size();
-  for (const auto* v : {&p.state.v, &p.v_before, &p.effort, &p.drive_effort, &p.limit_impulse,
-                        &p.friction_impulse, &p.drive_impulse})
-    if (v->size() != nv) return false;
-  if (p.state.q.size() != w.state.q.size() || p.q_before.size() != w.state.q.size() ||
-      p.drives.size() != nv || p.trees.size() != w.trees.size() ||
-      p.loop_impulse.size() != w.scene_loops + p.attached.size() ||
-      p.state.loop_closed.size() != p.loop_impulse.size() || p.loop_chord.size() != p.loop_impulse.size() ||
-      p.relation_impulse.size() != w.model.relations.size() ||
-      p.relation_chord.size() != w.model.relations.size())
-    return false;
+/// How many of something a snapshot holds, and how many the world has.
+struct Count {
+  const char* what;
+  std::size_t held, needed;
+};
+
+/// Sizes and indices that the world relies on: what does not fit, or nothing. The checksum guards against
+/// damage, this against a snapshot that was made by other means.
+std::string find_misfit(const Persistent& p, const World::Impl& w) {
+  const std::size_t nq = w.state.q.size(), nv = w.state.v.size(), relations = w.model.relations.size(),
+                    loops = w.scene_loops + p.attached.size(), colliders = w.colliders.size();
+  const Count counts[] = {{"coordinates", p.state.q.size(), nq},
+                          {"coordinates before the last step", p.q_before.size(), nq},
+                          {"velocities", p.state.v.size(), nv},
+                          {"velocities before the last step", p.v_before.size(), nv},
+                          {"efforts", p.effort.size(), nv},
+                          {"drives", p.drives.size(), nv},
+                          {"efforts of drives", p.drive_effort.size(), nv},
+                          {"impulses of limits", p.limit_impulse.size(), nv},
+                          {"impulses of joint friction", p.friction_impulse.size(), nv},
+                          {"impulses of drives", p.drive_impulse.size(), nv},
+                          {"trees", p.trees.size(), w.trees.size()},
+                          {"impulses of loops", p.loop_impulse.size(), loops},
+                          {"states of loops", p.state.loop_closed.size(), loops},
+                          {"chords of loops", p.loop_chord.size(), loops},
+                          {"impulses of couplings", p.relation_impulse.size(), relations},
+                          {"chords of couplings", p.relation_chord.size(), relations}};
+  for (const Count& c : counts)
+    if (c.held != c.needed) return fmt::format("it has {} {}, the scene {}", c.held, c.what, c.needed);
+  if (!p.gravity.allFinite()) return "its gravity is not finite";
   for (const Attachment& a : p.attached) {
     const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);
     if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) ||
         !find_flaws(a.joint).empty())
-      return false;
+      return fmt::format("its joint '{}' cannot be attached in the scene", a.joint.name);
   }
-  for (const Contact& c : p.contacts) {
-    if (c.collider_a < 0 || c.collider_b < 0 || static_cast<std::size_t>(c.collider_a) >= colliders ||
-        static_cast<std::size_t>(c.collider_b) >= colliders)
-      return false;
-  }
-  return true;
+  for (const Contact& c : p.contacts)
+    for (const std::int32_t side : {c.collider_a, c.collider_b})
+      if (side < 0 || static_cast<std::size_t>(side) >= colliders)
+        return fmt::format("it has a contact of shape {}, the scene {} shapes", side, colliders);
+  return {};
 }
 
 Diagnostic refuse(std::string what, std::string remedy) {
@@ -326,12 +342,15 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
         refuse(fmt::format("it has version {}", version), fmt::format("this library reads {}", kVersion))};
   std::memcpy(&sum, bytes.data() + bytes.size() - 8, 8);
   if (checksum(bytes.first(bytes.size() - 8)) != sum)
-    return {refuse("its checksum is wrong: it is damaged or cut off", "make it anew")};
+    return {refuse("its checksum is wrong: it is damaged or cut off", "copy it whole, or take it again")};
   if (scene != impl_->scene_hash)
     return {refuse("it is of another scene", "load the scene that it was taken of")};
   Persistent read;
   visit(reader, read);
-  if (!reader.finished()) return {refuse("its contents do not fit the scene", "make it anew")};
+  if (!reader.finished())
+    return {refuse(reader.failed() ? "it ends before all of its fields are read"
+                                   : "bytes are left after all of its fields are read",
+                   "take it again with World::snapshot() of the same library")};
   return take_over(read);
 }
 
@@ -347,13 +366,17 @@ std::vector<Diagnostic> World::take_over(const Persistent& from) {
   const bool other_trees = from.edits != w.edits;
   Persistent kept;
   if (other_trees) kept = w;
-  const bool done = !other_trees || w.change_edits(from.edits).empty();
-  if (!done || !fits(from, w)) {
+  std::string misfit;
+  if (other_trees)
+    if (const std::vector<Diagnostic> flaws = w.change_edits(from.edits); !flaws.empty())
+      misfit = "joints that it has cut or made cannot be here: " + flaws[0].where + ": " + flaws[0].what;
+  if (misfit.empty()) misfit = find_misfit(from, w);
+  if (!misfit.empty()) {
     if (other_trees) {  // back to what it was, which it can be
       (void)w.change_edits(kept.edits);
       w.replace(kept);
     }
-    return {refuse("its contents do not fit the scene", "make it anew")};
+    return {refuse(misfit, "restore it in the scene that it was taken of, or take it again")};
   }
   w.replace(from);
   return {};

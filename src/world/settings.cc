@@ -51,6 +51,13 @@ Result<Kind> find_in(const std::array<Name<Kind>, N>& names, std::string_view na
                     "known: " + known};
 }
 
+/// Whether a method has friction bounded by Coulomb's cone, whatever the contact model says.
+bool solves_cone(solver::Method method) {
+  using solver::Method;
+  return method == Method::kBlock || method == Method::kNewton || method == Method::kPgs ||
+         method == Method::kPgsIsotropic;
+}
+
 /// One number of the settings and the range it must lie in.
 struct Check {
   std::string_view name;
@@ -108,6 +115,11 @@ std::vector<Diagnostic> find_flaws(const WorldSettings& s) {
                        fmt::format("expected {} {:g}, at most {:g}", c.open ? "more than" : "at least",
                                    c.least, c.most)});
   }
+  if (s.contact == ContactModel::kPyramid && solves_cone(s.solver))
+    flaws.push_back({Severity::kError, "settings: solver",
+                     fmt::format("'{}' solves Coulomb's cone, but the contact model is 'pyramid'",
+                                 solver::name_of(s.solver)),
+                     "choose solver default, springhead, dantzig or lemke; or contact model cone"});
   return flaws;
 }
 

@@ -28,11 +28,11 @@ bool all_finite(std::span<const double> values) {
 const Scene& World::scene() const { return impl_->scene; }
 const Model& World::model() const { return impl_->model; }
 const WorldSettings& World::settings() const { return impl_->settings; }
-const Vec3& World::gravity() const { return impl_->model.gravity; }
+const Vec3& World::gravity() const { return impl_->gravity; }
 std::span<const ColliderInfo> World::colliders() const { return impl_->collider_infos; }
 
 std::vector<Diagnostic> World::set_settings(const WorldSettings& settings) {
-  std::vector<Diagnostic> flaws = find_flaws(settings);
+  std::vector<Diagnostic> flaws = world_detail::check_settings(settings, impl_->scene);
   if (!flaws.empty()) return flaws;
   const bool other_threads = settings.threads != impl_->settings.threads;
   const auto touches = [](const WorldSettings& s) { return s.contact != ContactModel::kNone; };
@@ -44,10 +44,11 @@ std::vector<Diagnostic> World::set_settings(const WorldSettings& settings) {
   return {};
 }
 
-void World::set_gravity(const Vec3& gravity) {
-  if (!gravity.allFinite()) return;
-  impl_->model.gravity = gravity;
+bool World::set_gravity(const Vec3& gravity) {
+  if (!gravity.allFinite()) return false;
+  impl_->gravity = impl_->model.gravity = gravity;
   for (std::size_t t = 0; t < impl_->trees.size(); ++t) impl_->wake_tree(static_cast<int>(t));
+  return true;
 }
 
 // ---- where it is

@@ -278,6 +278,17 @@ class Snapshots(unittest.TestCase):
             self.assertEqual(world.save(), snapshot)
             self.assertIn("bytes", repr(snapshot))
 
+    def test_every_contact_model_can_be_pickled(self):
+        for model in ("cone", "pyramid", "penalty", "none"):
+            world = arm()
+            world["settings.contact"] = model
+            world.gravity = (0, 0, -3)
+            snapshot = pickle.loads(pickle.dumps(world.save()))
+            self.assertEqual(snapshot, world.save(), model)
+            other = arm()
+            other.restore(snapshot)
+            self.assertEqual(other.gravity[2], -3)
+
     def test_foreign_and_damaged(self):
         snapshot = arm().save()
         with self.assertRaises(ValueError):

@@ -3,6 +3,7 @@
 // too.
 #include "support/no_alloc.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -24,17 +25,35 @@ namespace {
 constinit thread_local long count = 0;
 constinit thread_local int guards = 0;
 constinit thread_local bool trap = false;
+constinit std::atomic<long> count_of_all = 0;
+constinit std::atomic<int> guards_of_all = 0;
+constinit std::atomic<bool> trap_all = false;
+
+bool wants_trap() { return std::getenv("KARAKURI_TRAP_ALLOC") != nullptr; }
 
 }  // namespace
 
-NoAllocGuard::NoAllocGuard() : before_(count) {
-  trap = std::getenv("KARAKURI_TRAP_ALLOC") != nullptr;
-  ++guards;
+NoAllocGuard::NoAllocGuard(Of whose)
+    : whose_(whose), before_(whose == Of::kAllThreads ? count_of_all.load() : count) {
+  if (whose_ == Of::kAllThreads) {
+    trap_all = wants_trap();
+    ++guards_of_all;
+  } else {
+    trap = wants_trap();
+    ++guards;
+  }
 }
 
-NoAllocGuard::~NoAllocGuard() { --guards; }
+NoAllocGuard::~NoAllocGuard() {
+  if (whose_ == Of::kAllThreads)
+    --guards_of_all;
+  else
+    --guards;
+}
 
-long NoAllocGuard::allocations() const { return count - before_; }
+long NoAllocGuard::allocations() const {
+  return (whose_ == Of::kAllThreads ? count_of_all.load() : count) - before_;
+}
 
 #ifdef KARAKURI_HEAP_IS_TAKEN
 
@@ -47,6 +66,10 @@ bool NoAllocGuard::available() { return true; }
 namespace {
 
 void count_allocation() {
+  if (guards_of_all > 0) {
+    ++count_of_all;
+    if (trap_all) __builtin_trap();
+  }
   if (guards == 0) return;
   ++count;
   if (trap) __builtin_trap();

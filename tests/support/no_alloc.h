@@ -10,11 +10,16 @@
 
 namespace karakuri::test {
 
-/// Counts this thread's allocations while it lives: malloc and its relatives, and so also new, std::vector
-/// and Eigen. Guards may be nested.
+/// Counts allocations while it lives: malloc and its relatives, and so also new, std::vector and Eigen.
+/// Guards may be nested.
 class NoAllocGuard {
  public:
-  NoAllocGuard();
+  enum class Of {
+    kThisThread,
+    kAllThreads,  // also of those that were there before, and of whatever else the program does meanwhile
+  };
+
+  explicit NoAllocGuard(Of whose = Of::kThisThread);
   ~NoAllocGuard();
   NoAllocGuard(const NoAllocGuard&) = delete;
   NoAllocGuard& operator=(const NoAllocGuard&) = delete;
@@ -23,10 +28,11 @@ class NoAllocGuard {
   static bool available();
   static constexpr const char* kUnavailable = "allocations cannot be counted in this build";
 
-  /// Since this guard was made, on this thread.
+  /// Since this guard was made.
   long allocations() const;
 
  private:
+  Of whose_;
   long before_;
 };
 

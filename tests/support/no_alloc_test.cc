@@ -101,6 +101,17 @@ TEST_F(NoAlloc, EachThreadCountsItsOwn) {
   EXPECT_LT(guard.allocations(), 100) << "starting a thread allocates here; what it then does, there";
 }
 
+TEST_F(NoAlloc, AGuardOfAllThreadsCountsWhatOthersAllocate) {
+  const auto hundred = [] {
+    for (int i = 0; i < 100; ++i) escape(std::vector<int>(10).data());
+  };
+  NoAllocGuard guard(NoAllocGuard::Of::kAllThreads);
+  hundred();
+  EXPECT_EQ(guard.allocations(), 100);
+  std::thread(hundred).join();
+  EXPECT_GE(guard.allocations(), 200) << "and what starting a thread takes";
+}
+
 TEST_F(NoAlloc, AlignmentIsHonoured) {
   for (std::size_t alignment = sizeof(void*); alignment <= 4096; alignment *= 2) {
     void* memory = nullptr;

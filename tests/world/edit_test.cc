@@ -1,6 +1,9 @@
 // Values of a scene that change while it runs.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "world/scenes.h"
 
 namespace karakuri {
@@ -44,6 +47,43 @@ TEST(Edit, WhatIsWrongIsToldAndLeavesTheWorldAsItIs) {
   EXPECT_FALSE(world.edit([&](Scene& scene) { scene.add_body("more", Shape::sphere(-1), 1, {}); }).empty());
   EXPECT_EQ(world.hash(), before);
   EXPECT_EQ(world.scene().mechanism.find_link("more"), LinkId{});
+}
+
+TEST(Edit, WhatIsTakenAwayIsNamed) {
+  BoxOnGround s(0.5);
+  World world = make_world(std::move(s.scene));
+  const auto flaws = world.edit([&](Scene& scene) { scene.mechanism.link(s.box).shapes.clear(); });
+  ASSERT_EQ(flaws.size(), 1u);
+  EXPECT_EQ(flaws[0].what, "there are 1 shapes where 2 were");
+  const auto fixed = world.edit([&](Scene& scene) {
+    scene.mechanism.joint(scene.mechanism.find_joint("box")).kind = JointKind::kSpherical;
+  });
+  ASSERT_FALSE(fixed.empty());
+  EXPECT_NE(to_string(fixed).find("joint 'box'"), std::string::npos);
+}
+
+// Each says which of several it is.
+TEST(Flaws, OfASceneSayWhere) {
+  const auto errors = [](const std::function<void(Scene&, BoxOnGround&)>& spoil) {
+    BoxOnGround s(0.5);
+    spoil(s.scene, s);
+    const auto world = World::make(s.scene);
+    return world.ok() ? std::string() : to_string(world.errors());
+  };
+  EXPECT_EQ(errors([](Scene&, BoxOnGround&) {}), "");
+  const std::string pair = errors([](Scene& scene, BoxOnGround& s) {
+    scene.pairs = {{s.material, s.material, {}}, {s.material, MaterialId{}, {}}};
+  });
+  EXPECT_NE(pair.find("Scene::pairs[1]"), std::string::npos) << pair;
+  EXPECT_NE(pair.find("second material"), std::string::npos) << pair;
+  const std::string apart =
+      errors([](Scene& scene, BoxOnGround& s) { scene.no_contact.emplace_back(s.box, LinkId{99, 1}); });
+  EXPECT_NE(apart.find("Scene::no_contact[0]"), std::string::npos) << apart;
+  EXPECT_NE(apart.find("'box'"), std::string::npos) << apart;
+  const std::string start =
+      errors([](Scene& scene, BoxOnGround&) { scene.initial.push_back({JointId{99, 1}}); });
+  EXPECT_NE(start.find("Scene::initial[0]"), std::string::npos) << start;
+  EXPECT_NE(start.find("does not exist"), std::string::npos) << start;
 }
 
 TEST(Edit, WakesWhatSleeps) {

@@ -1,6 +1,8 @@
 // Stacks stand: deep, heavy on top, and for long.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "world/scenes.h"
@@ -16,8 +18,8 @@ struct Stack {
   MaterialId stone;
   std::vector<LinkId> boxes;
 
-  Stack() {
-    stone = add_material(scene, 0.5);
+  explicit Stack(double friction = 0.5) {
+    stone = add_material(scene, friction);
     scene.add_ground(stone);
   }
   void add(const Vec3& at, double mass = 1) {
@@ -99,6 +101,72 @@ TEST(Stack, APyramidThatFallsIntoPlaceComesToRest) {
   EXPECT_LE(out.penetration, 0.5e-3);
   EXPECT_LE(out.moved, 1e-5);
 }
+
+// ---- what stands by friction alone
+
+/// Two cards lean on each other in each tent; a level of tents carries a lid that carries the next, of one
+/// tent less.
+Stack card_house(int levels) {
+  constexpr double kHalf = 0.5, kWidth = 0.35, kThin = 0.01;  // of a card [m]
+  constexpr double kLean = 15 * std::numbers::pi / 180;
+  // of its middle above its lowest corner, and aside of where the two meet
+  const double rise = kHalf * std::cos(kLean) + kThin * std::sin(kLean);
+  const double aside = kHalf * std::sin(kLean) + kThin * std::cos(kLean);
+  Stack s;
+  const auto add = [&](const Vec3& half, double mass, const Transform& X) {
+    s.boxes.push_back(
+        s.scene.add_body("card" + std::to_string(s.boxes.size()), Shape::box(half), mass, X, s.stone));
+  };
+  double floor = 0;
+  for (int tents = levels; tents > 0; --tents) {
+    for (int k = 0; k < 2 * tents; ++k) {
+      const double side = k % 2 == 0 ? -1 : 1, middle = 4.1 * aside * (k / 2 - 0.5 * (tents - 1));
+      const Mat3 lean = Eigen::AngleAxisd(-side * kLean, Vec3::UnitY()).toRotationMatrix();
+      add({kThin, kWidth, kHalf}, 1, Transform{lean, {middle + side * aside, 0, floor + rise}});
+    }
+    const double lid = 2.05 * aside * std::max(1, tents - 1);  // half of its length
+    add({lid, kWidth, kThin}, lid / kHalf, Transform::translation({0, 0, floor + 2 * rise + kThin}));
+    floor += 2 * (rise + kThin);
+  }
+  return s;
+}
+
+TEST(Stack, ACardHouseStandsSlow) {
+  const Outcome out = run(card_house(3), 10, false);
+  EXPECT_LT(out.penetration, 5e-4);
+  EXPECT_LT(out.moved, 1e-5);  // from 5 to 10 s
+}
+
+/// Half a ring of wedges, pressed together by their weight.
+Stack arch(int stones, double friction) {
+  constexpr double kInner = 3, kOuter = 4, kHalfWidth = 0.5, kDensity = 1000;
+  Stack s(friction);
+  for (int k = 0; k < stones; ++k) {
+    const auto along = [&](double part) {
+      const double angle = std::numbers::pi * (k + part) / stones;
+      return Vec3(std::cos(angle), 0, std::sin(angle));
+    };
+    const Vec3 middle = 0.5 * (kInner + kOuter) * along(0.5);
+    std::vector<Vec3> corners;
+    for (const double part : {0.0, 1.0})
+      for (const double radius : {kInner, kOuter})
+        for (const double y : {-kHalfWidth, kHalfWidth})
+          corners.push_back(radius * along(part) + Vec3(0, y, 0) - middle);
+    const Shape wedge = Shape::hull(make_convex_hull(corners).value());
+    s.boxes.push_back(s.scene.add_body("wedge" + std::to_string(k), wedge, kDensity * volume(wedge),
+                                       Transform::translation(middle), s.stone));
+  }
+  return s;
+}
+
+TEST(Stack, AnArchStandsSlow) {
+  const Outcome out = run(arch(21, 0.7), 10, false);
+  EXPECT_LT(out.penetration, 5e-4);
+  EXPECT_LT(out.moved, 1e-5);
+}
+
+// It is friction that holds it.
+TEST(Stack, AnArchWithoutFrictionFalls) { EXPECT_GT(run(arch(21, 0), 2, false).moved, 0.1); }
 
 }  // namespace
 }  // namespace karakuri

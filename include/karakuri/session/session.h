@@ -37,7 +37,6 @@ struct Signal {
 struct SessionSnapshot {
   Snapshot world;
   WorldSettings settings;
-  Vec3 gravity = kEarthGravity;
   std::vector<double> own;  // controls, activations, sliders, drives, readings, when events are due
 };
 

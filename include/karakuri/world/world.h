@@ -68,7 +68,8 @@ struct ColliderInfo {
   Surface surface;
 };
 
-/// All that a world's future depends on, beside its scene and settings. A value: copy it, keep it, write it.
+/// All that a world's future depends on, beside its scene, settings and hooks. A value: copy it, keep it,
+/// write it.
 struct Snapshot {
   std::uint64_t scene = 0;       // of what scene, see World::scene_hash()
   std::vector<std::byte> bytes;  // with version and checksum; may be written to a file as it is
@@ -85,7 +86,8 @@ class World {
   /// A second world at the same point: both have the same future, bit for bit. Hooks are not copied.
   World clone() const;
 
-  /// `count` steps of settings().dt.
+  /// `count` steps of settings().dt. What happened is told of the last one only: to see all events(), step
+  /// one by one.
   void step(int count = 1);
 
   // ---- what it is
@@ -94,8 +96,9 @@ class World {
   const WorldSettings& settings() const;
   /// Empty when taken, else what is wrong, and the old ones stay.
   std::vector<Diagnostic> set_settings(const WorldSettings& settings);
-  const Vec3& gravity() const;
-  void set_gravity(const Vec3& gravity);
+  const Vec3& gravity() const;  // acceleration of free fall, world axes [m/s^2]
+  /// Wakes everything. False, with nothing done, where a number is not finite. Part of a snapshot.
+  bool set_gravity(const Vec3& gravity);
   std::span<const ColliderInfo> colliders() const;
   /// Changes the scene while it runs: masses, limits, springs, materials, sizes; new links with their joints
   /// and shapes. What is there stays joined as it is, and keeps its state to the bit. Empty when taken, else
@@ -130,12 +133,13 @@ class World {
   std::span<const double> effort(JointId joint) const;  // as set; empty: no such joint, or it has no dofs
   /// Of one dof. A drive that is all zeros does nothing.
   bool set_drive(JointId joint, const Drive& drive, int dof = 0);
-  const Drive& drive(JointId joint, int dof = 0) const;
+  const Drive& drive(JointId joint, int dof = 0) const;  // as set; one that does nothing: no such dof
   /// During the next step only; adds up. Point in the link's frame, force and moment in world axes.
   bool add_force(LinkId link, const Vec3& force, const Vec3& p_L = Vec3::Zero(),
                  const Vec3& moment = Vec3::Zero());
   SpringId add_spring(const PointSpring& spring);  // none where there is no such link
   bool set_spring(SpringId id, const PointSpring& spring);
+  /// Its id is dead afterwards. An id that is dead already does nothing.
   void remove_spring(SpringId id);
   /// The whole tree of the link moves as its velocities say, whatever pushes it.
   bool set_kinematic(LinkId link, bool kinematic);
@@ -165,22 +169,33 @@ class World {
   std::span<const Attachment> attachments() const;
   /// The joint breaks when it carries more than this, at the end of a step: an event, then detach().
   bool set_breaking(JointId joint, double force, double moment = DofProperties::kNone);
+  /// The whole tree of the link, if it sleeps.
   void wake(LinkId link);
+  /// Whether the link's tree is stepped; false for the world and where there is no such link.
   bool awake(LinkId link) const;
+  /// Whether the link's tree was frozen because its numbers were no longer finite. Setting its coordinates,
+  /// or teleport(), frees it.
   bool quarantined(LinkId link) const;
 
   /// Called before each step (and substep), to read and to act. Returns a number for remove_hook().
   int add_hook(std::function<void(World&)> hook);
   void remove_hook(int hook);
 
-  // ---- what happened in the last step
+  // ---- what happened in the last step; spans are good until the next
+  /// Everything that touched or could have, ordered by pair of colliders.
   std::span<const Contact> contacts() const;
+  /// Of the last step alone, in the order in which they happened: step(n) drops those of the others.
   std::span<const Event> events() const;
+  /// What the joint carried, and what its drive, friction and limit gave; zero where there is no such joint,
+  /// and before the first step.
   JointLoad load(JointId joint) const;
   /// Sum of the contact forces on a link, about its origin, world axes.
   Force contact_force(LinkId link) const;
+  /// As they are now. Drives, and springs of add_spring(), are not counted.
   Energies energies() const;
+  /// How long the parts of the last step took [s].
   const StepTimes& times() const;
+  /// How well the last step was solved.
   const StepReport& report() const;
 
   // ---- sensing
