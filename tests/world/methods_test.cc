@@ -117,6 +117,19 @@ TEST(Methods, PenaltyStopsTheBoxWhereTheorySays) {
   for (const double angle : {0.0, kAslant}) expect_slide(settings, angle, kWay - off, 0.01 * off);
 }
 
+// dt v0 / 2 = 0.012 more or less, by the integrator, and springs let the box rock.
+TEST(Methods, EveryIntegratorDoesWithEveryContactModel) {
+  for (const Integrator integrator :
+       {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4, Integrator::kExplicit}) {
+    for (const ContactModel model : {ContactModel::kCone, ContactModel::kPyramid, ContactModel::kPenalty}) {
+      SCOPED_TRACE(std::string(name_of(integrator)) + ", " + std::string(name_of(model)));
+      WorldSettings settings{.dt = 1.0 / 400, .integrator = integrator, .contact = model};
+      settings.penalty = {.stiffness = 1e4, .damping = 50};
+      expect_slide(settings, 0, kWay, 0.03);
+    }
+  }
+}
+
 // ---- a pyramid with more than sliding friction
 
 constexpr double kRadius = 0.2, kTurning = 0.01;  // [m]
