@@ -242,13 +242,17 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
 }
 
 /// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
-/// about it (the residual without any), and a robot is solved to a hundredth of that. What rests, and what a
-/// loop holds, is solved to the tolerance.
+/// about it (the residual without any), and a robot is solved to a hundredth of that. What rests, what a loop
+/// holds, and joints of what touches nothing, are solved to the tolerance.
 void follow_motion(const Task& t, double square_of_motion, solver::Settings& settings) {
   constexpr double kStalled = 1e-3, kShare = 1e-5;
   Slot& s = t.slot;
-  for (int b = 0; b < t.block_count(); ++b)
+  bool touches = false;
+  for (int b = 0; b < t.block_count(); ++b) {
     if (is_held(t.block(b).source)) return;
+    touches = touches || t.block(b).source == RowSource::kContact;
+  }
+  if (!touches) return;
   s.all.assign(s.problem.q.size(), 0.0);
   const double needed = solver::natural_map(s.problem, s.all, s.problem.q, s.rho);
   const double change = std::min(std::sqrt(square_of_motion), needed);
