@@ -234,11 +234,15 @@ TEST_F(LiveTest, AThousandMovingBoxesCostLittleToShow) {
   done = true;
   live.run([&, n = 0]() mutable { return ++n > 20; }, [&] { session.step(); });
   const int seen = frames.get();
-  const double share = (all - stepping) / stepping;
-  fmt::print("1000 moving boxes: {:.3f} ms a step, the page {:.1f} % of it, {} frames in {} steps\n",
-             1e3 * stepping / steps, 100 * share, seen, steps);
+  const double share = (all - stepping) / (steps * session.world().settings().dt);
+  fmt::print(
+      "1000 moving boxes: {:.3f} ms a step, the page {:.3f} ms, {:.1f} % of real time, {} frames in {} "
+      "steps\n",
+      1e3 * stepping / steps, 1e3 * (all - stepping) / steps, 100 * share, seen, steps);
   EXPECT_GT(seen, 10);
-  EXPECT_LT(share, 0.05);  // 0.01 as measured: of processor time, which a busy machine changes little
+  // 0.02 as measured: of processor time, which a busy machine changes little. Not of what steps take, which
+  // says more of these than of the page
+  EXPECT_LT(share, 0.05);
 }
 
 // 60 states of two seconds do not fit into the memory: fewer are kept, of all the two seconds.

@@ -83,14 +83,14 @@ test('settings of the world are applied at once, and told to all', async (t) => 
   const other = await open(browser, program.url, { width: 300, height: 200 });
   t.after(() => other.close());
   await click(page, '#panel .lil-title', 'World');
-  await choose('solver', 'newton');
+  await choose('solver', 'springhead');
   await choose('contact model', 'pyramid');
   await fill(page, 'tolerance', '1e-9');
   await fill(page, 'max_sweeps', '77');
   for (const tab of [page, other])
     await eventually(tab, () => {
       const { solver, contact, tolerance, max_sweeps: sweeps } = window.karakuri.settings;
-      return solver === 'newton' && contact === 'pyramid' && tolerance === 1e-9 && sweeps === 77;
+      return solver === 'springhead' && contact === 'pyramid' && tolerance === 1e-9 && sweeps === 77;
     });
   await fill(page, 'tolerance', 'much');
   await has(page, '.field.refused:has(input[data-property="tolerance"]) em', 'not a number');
