@@ -292,13 +292,10 @@ TEST(Sensors, ForceTorqueImuAndRay) {
 }
 
 TEST(Torsion, ASpinningTopSlowsAsTheorySays) {
-  Scene scene;
   Surface surface;
   surface.static_friction = surface.kinetic_friction = 0.5;
   surface.torsional_friction = 0.01;
-  const MaterialId m = scene.mechanism.add_material({"m", surface});
-  scene.add_ground(m);
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
+  auto [scene, ball] = test::BallOnGround(surface);
   World world = make_world(std::move(scene), {.dt = 1e-3});
   world.set_velocity(ball, {Vec3(0, 0, 30), Vec3::Zero()});
   world.step(500);
@@ -307,13 +304,10 @@ TEST(Torsion, ASpinningTopSlowsAsTheorySays) {
 }
 
 TEST(Rolling, ARollingBallStopsAsTheorySays) {
-  Scene scene;
   Surface surface;
   surface.static_friction = surface.kinetic_friction = 0.5;
   surface.rolling_friction = 0.005;
-  const MaterialId m = scene.mechanism.add_material({"m", surface});
-  scene.add_ground(m);
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
+  auto [scene, ball] = test::BallOnGround(surface);
   World world = make_world(std::move(scene), {.dt = 1e-3});
   world.set_velocity(ball, {Vec3(0, 10, 0), Vec3(1, 0, 0)});
   world.step(500);

@@ -76,12 +76,9 @@ TEST(ContactState, APuckThatSpinsSlidesByTheEllipsoid) {
 }
 
 TEST(ContactState, ABallThatRollsToAStopDoesNotSlide) {
-  Scene scene;
   Surface surface;
   surface.rolling_friction = 0.005;
-  const MaterialId m = scene.mechanism.add_material({"m", surface});
-  scene.add_ground(m);
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
+  auto [scene, ball] = test::BallOnGround(surface);
   World world = make_world(std::move(scene), {.dt = 1e-3});
   world.set_velocity(ball, {Vec3(0, 10, 0), Vec3(1, 0, 0)});
   for (int k = 0; k < 500; ++k) {
@@ -96,12 +93,9 @@ TEST(ContactState, ABallThatRollsToAStopDoesNotSlide) {
 }
 
 TEST(ContactState, ABallThatIsPushedSlidesUntilItRolls) {
-  Scene scene;
   Surface surface;
   surface.rolling_friction = 0.005;
-  const MaterialId m = scene.mechanism.add_material({"m", surface});
-  scene.add_ground(m);
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
+  auto [scene, ball] = test::BallOnGround(surface);
   World world = make_world(std::move(scene), {.dt = 1e-3});
   world.set_velocity(ball, {Vec3::Zero(), Vec3(2, 0, 0)});
   // It rolls after 2 v0 / 7 mu g = 0.117 s where rolling is not braked. Here the ellipsoid draws the end of
@@ -171,13 +165,10 @@ TEST(ContactState, KineticFrictionOfZeroStaysOnceItSlides) {
 }
 
 TEST(Torsion, BrakesASpinWithoutSlidingFrictionToo) {
-  Scene scene;
   Surface surface;
   surface.static_friction = surface.kinetic_friction = 0;
   surface.torsional_friction = 0.01;
-  const MaterialId m = scene.mechanism.add_material({"m", surface});
-  scene.add_ground(m);
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
+  auto [scene, ball] = test::BallOnGround(surface);
   World world = make_world(std::move(scene), {.dt = 1e-3});
   world.set_velocity(ball, {Vec3(0, 0, 30), Vec3(1, 0, 0)});
   world.step(500);

@@ -140,11 +140,9 @@ struct Ball {
   LinkId ball;
 
   Ball(const Surface& surface, const WorldSettings& settings) : world(make_world(Scene{})) {
-    Scene scene;
-    const MaterialId felt = scene.mechanism.add_material({"felt", surface});
-    scene.add_ground(felt);
-    ball = scene.add_body("ball", Shape::sphere(kRadius), 1, Transform::translation({0, 0, kRadius}), felt);
-    world = make_world(std::move(scene), settings);
+    test::BallOnGround s(surface, kRadius);
+    ball = s.ball;
+    world = make_world(std::move(s.scene), settings);
   }
 };
 

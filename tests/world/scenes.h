@@ -49,4 +49,16 @@ struct BoxOnGround {
   }
 };
 
+/// Ground of one surface, and a ball of 1 kg lying on it.
+struct BallOnGround {
+  Scene scene;
+  LinkId ball;
+
+  explicit BallOnGround(const Surface& surface, double radius = 0.1) {
+    const MaterialId m = scene.mechanism.add_material({"m", surface});
+    scene.add_ground(m);
+    ball = scene.add_body("ball", Shape::sphere(radius), 1, Transform::translation({0, 0, radius}), m);
+  }
+};
+
 }  // namespace karakuri::test
