@@ -129,8 +129,8 @@ struct Carried {
   std::vector<double> scale, left;
 };
 
-struct Towers;
-std::shared_ptr<Towers> make_towers();  // towers.cc
+struct TowerScratch;
+std::shared_ptr<TowerScratch> make_tower_scratch();  // towers.cc
 
 /// What is wrong with the settings, by themselves and for the scene; make.cc.
 std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
@@ -143,7 +143,7 @@ struct Slot {
   ResponseBuffers response;
   bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Heap heap;
-  std::shared_ptr<Towers> towers = make_towers();
+  std::shared_ptr<TowerScratch> towers = make_tower_scratch();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
   std::span<const ImpulseRow> impulses;      // of the island's rows, in the order of its blocks
   std::vector<ImpulseRow> gathered;          // where they do not lie side by side

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "world/assemble.h"
 #include "world/heap.h"
@@ -11,91 +12,16 @@ namespace karakuri::world_detail {
 
 namespace {
 
-using Goals = std::array<TowerGoal, kTowerLanes>;
-
-constexpr int kMostBand = 3;  // 6 x 6 blocks beside the diagonal
 constexpr int kMostBodies = 24;
-constexpr int kMostPoints = 4;  // of a patch
-
-/// The islands of one batch.
-struct Batch {
-  std::array<Island*, kTowerLanes> island{};
-};
-
-int block_index(const World::Impl& w, const Island& island, int b) {
-  return w.island_blocks[island.first_block + b];
-}
-
-/// Bodies in the order of their first contact; patches between them.
-void list_patches(const World::Impl& w, const Island& island, Slot& slot, int lane, Towers& t) {
-  std::vector<LanePatch>& patches = t.lane_patches[lane];
-  patches.clear();
-  t.lane_bodies.assign(1, 0);
-  const auto place_of = [&](int body) {
-    const int tree = w.tree_of[body];
-    if (tree < 0) return 0;
-    std::int32_t& place = slot.tree_subsystem[tree];
-    if (place < 0) {
-      place = static_cast<std::int32_t>(t.lane_bodies.size());
-      t.lane_bodies.push_back(body);
-    }
-    return place;
-  };
-  for (int b = 0; b < island.block_count; ++b) {
-    const ImpulseRow& row = w.rows.impulses[w.rows.blocks[block_index(w, island, b)].row];
-    const int body = place_of(row.body), other = place_of(row.other);
-    const bool same = !patches.empty() && patches.back().body == body && patches.back().other == other &&
-                      patches.back().count < kMostPoints;
-    if (same)
-      ++patches.back().count;
-    else
-      patches.push_back({body, other, b, 1, 1});
-  }
-  for (std::size_t i = 1; i < t.lane_bodies.size(); ++i)
-    slot.tree_subsystem[w.tree_of[t.lane_bodies[i]]] = -1;
-}
-
-/// order ← bodies by their distance from the world (Cuthill and McKee), place ← the inverse.
-void order_bodies(const std::vector<LanePatch>& patches, Towers& t) {
-  const std::int32_t count = static_cast<std::int32_t>(t.lane_bodies.size());
-  t.place.assign(count, -1);
-  t.order.assign(1, 0);
-  t.place[0] = 0;
-  for (std::size_t next = 0; t.order.size() < static_cast<std::size_t>(count); ++next) {
-    if (next == t.order.size()) {  // nothing that moves touches the world
-      t.place[1] = static_cast<std::int32_t>(t.order.size());
-      t.order.push_back(1);
-    }
-    for (const LanePatch& p : patches) {
-      for (const auto [from, to] : {std::pair(p.body, p.other), std::pair(p.other, p.body)}) {
-        if (from != t.order[next] || t.place[to] >= 0) continue;
-        t.place[to] = static_cast<std::int32_t>(t.order.size());
-        t.order.push_back(to);
-      }
-    }
-  }
-}
-
-/// Patches by places, in their order. @return Largest distance between two bodies that touch.
-int sort_patches(const Towers& t, std::vector<LanePatch>& patches) {
-  int band = 0;
-  for (LanePatch& p : patches) {
-    p.body = t.place[p.body];
-    p.other = t.place[p.other];
-    if (p.body < p.other) std::swap(p.body, p.other), p.sign = -1;
-    if (p.other > 0) band = std::max(band, p.body - p.other);
-  }
-  std::sort(patches.begin(), patches.end(), [](const LanePatch& a, const LanePatch& b) {
-    return std::tie(a.body, a.other, a.block) < std::tie(b.body, b.other, b.block);
-  });
-  return band;
-}
+constexpr int kGroup = 32;  // islands that take turns: their number must not depend on that of threads
 
 void set(Tower3& to, int lane, const Vec3& v) { to.x[lane] = v.x(), to.y[lane] = v.y(), to.z[lane] = v.z(); }
 void set(Tower* to, int lane, const Mat3& I) {
   to[0][lane] = I(0, 0), to[1][lane] = I(1, 1), to[2][lane] = I(2, 2);
   to[3][lane] = I(0, 1), to[4][lane] = I(0, 2), to[5][lane] = I(1, 2);
 }
+Vec3 get(const Tower3& from, int lane) { return {from.x[lane], from.y[lane], from.z[lane]}; }
+void copy(const Tower3& from, int lane, Tower3& to, int to_lane) { set(to, to_lane, get(from, lane)); }
 
 Vec3 centre_of_mass(const World::Impl& w, int body) {
   const FreeBody& free = w.model.free_bodies[w.model.bodies[body].extra];
@@ -125,6 +51,15 @@ void set_idle(int lane, TowerBody& to) {
   set(to.inverse_inertia, lane, Mat3::Identity());
 }
 
+/// A point that is never touched.
+void set_idle(int lane, TowerPoint& x) {
+  x.block[lane] = -1;
+  for (Tower3* v : {&x.normal, &x.tangent[0], &x.tangent[1], &x.at}) set(*v, lane, Vec3::Zero());
+  for (int k = 0; k < 3; ++k) x.given[k][lane] = x.impulse[k][lane] = x.centre[k][lane] = 0;
+  x.friction[lane] = 0;
+  x.mobility[lane] = x.inverse_mobility[lane] = 1;
+}
+
 /// The last step's impulse, inside its cone.
 void set_impulse(const double* lambda, int lane, TowerPoint& x) {
   const double n = std::max(0.0, lambda[0]), t = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
@@ -132,6 +67,16 @@ void set_impulse(const double* lambda, int lane, TowerPoint& x) {
   x.impulse[0][lane] = n;
   x.impulse[1][lane] = scale * lambda[1];
   x.impulse[2][lane] = scale * lambda[2];
+}
+
+/// Mean velocity of the body's point by unit impulses along three axes: the trace of 1/m + [r]xᵀ I⁻¹ [r]x.
+double mobility_of(const TowerBody& b, int lane, const TowerPoint& x) {
+  const double rx = x.at.x[lane] - b.com.x[lane], ry = x.at.y[lane] - b.com.y[lane],
+               rz = x.at.z[lane] - b.com.z[lane];
+  const auto I = [&](int k) { return b.inverse_inertia[k][lane]; };
+  const double along = I(0) * rx * rx + I(1) * ry * ry + I(2) * rz * rz +
+                       2 * (I(3) * rx * ry + I(4) * rx * rz + I(5) * ry * rz);
+  return b.inverse_mass[lane] + ((rx * rx + ry * ry + rz * rz) * (I(0) + I(1) + I(2)) - along) / 3;
 }
 
 void set_point(const World::Impl& w, int index, double sign, const Vec3& origin, int lane, TowerPoint& x) {
@@ -146,191 +91,312 @@ void set_point(const World::Impl& w, int index, double sign, const Vec3& origin,
   set_impulse(w.rows.lambda.data() + row, lane, x);
 }
 
-/// A place for every patch of every lane: lanes that have a patch between the same bodies share it.
-void merge_patches(Towers& t) {
-  t.patches.clear();
-  std::array<std::size_t, kTowerLanes> next{};
-  int points = 0;
-  for (;;) {
-    const LanePatch* least = nullptr;
-    const auto key = [](const LanePatch& p) { return std::pair(p.body, p.other); };
-    for (int l = 0; l < kTowerLanes; ++l) {
-      if (next[l] == t.lane_patches[l].size()) continue;
-      const LanePatch& p = t.lane_patches[l][next[l]];
-      if (!least || key(p) < key(*least)) least = &p;
-    }
-    if (!least) break;
-    TowerPatch patch{least->body, least->other, points, 0};
-    for (int l = 0; l < kTowerLanes; ++l) {
-      if (next[l] == t.lane_patches[l].size()) continue;
-      LanePatch& p = t.lane_patches[l][next[l]];
-      if (key(p) != std::pair(patch.body, patch.other)) continue;
-      patch.count = std::max(patch.count, p.count);
-      p.body = static_cast<std::int32_t>(t.patches.size());  // from here on: its place
-      ++next[l];
-    }
-    points += patch.count;
-    t.patches.push_back(patch);
-  }
-  t.points.assign(points, TowerPoint{});
-  for (TowerPoint& x : t.points) std::fill_n(x.block, kTowerLanes, -1);
-}
+/// One thread's work on a group.
+class Work {
+ public:
+  Work(World::Impl& w, Slot& slot, double h)
+      : w_(w),
+        slot_(slot),
+        group_(slot.towers->group),
+        t_(slot.towers->towers),
+        late_(slot.towers->pushes),
+        h_(h),
+        newton_(t_, -h * Vec3(w.model.gravity)) {}
 
-/// Bodies, patches and points of all lanes, with the impulses of the last step. A lane whose bodies are too
-/// much entangled is left empty.
-void gather(const World::Impl& w, Batch& batch, Slot& slot, Towers& t) {
-  std::array<Vec3, kTowerLanes> origin;
-  t.bodies = t.band = 0;
-  for (int l = 0; l < kTowerLanes; ++l) {
-    t.lane_patches[l].clear();
-    if (!batch.island[l]) continue;
-    list_patches(w, *batch.island[l], slot, l, t);
-    order_bodies(t.lane_patches[l], t);
-    const int band = sort_patches(t, t.lane_patches[l]);
-    if (band > kMostBand) {
-      batch.island[l] = nullptr;
-      t.lane_patches[l].clear();
-      continue;
-    }
-    const int count = static_cast<int>(t.lane_bodies.size()) - 1;
-    for (int b = t.bodies + 1; b <= count; ++b) {
-      if (static_cast<int>(t.body.size()) <= b) t.body.resize(b + 1);
-      for (int k = 0; k < l; ++k) set_idle(k, t.body[b]);
-    }
-    t.bodies = std::max(t.bodies, count);
-    t.band = std::max(t.band, band);
-    origin[l] = centre_of_mass(w, t.lane_bodies[t.order[1]]);
-    for (int b = 1; b <= count; ++b) set_body(w, t.lane_bodies[t.order[b]], origin[l], l, t.body[b]);
-    for (int b = count + 1; b <= t.bodies; ++b) set_idle(l, t.body[b]);
-  }
-  for (int l = 0; l < kTowerLanes; ++l)
-    if (!batch.island[l])
-      for (int b = 1; b <= t.bodies; ++b) set_idle(l, t.body[b]);
-  merge_patches(t);
-  for (int l = 0; l < kTowerLanes; ++l)
-    for (const LanePatch& p : t.lane_patches[l])
-      for (int k = 0; k < p.count; ++k)
-        set_point(w, block_index(w, *batch.island[l], p.block + k), p.sign, origin[l], l,
-                  t.points[t.patches[p.body].first + k]);
-}
-
-/// Hands impulses and velocities of a lane back.
-void scatter(World::Impl& w, const Goals& goals, const Towers& t) {
-  for (const TowerPoint& x : t.points) {
-    for (int lane = 0; lane < kTowerLanes; ++lane) {
-      if (x.block[lane] < 0 || !goals[lane].solved) continue;
-      const RowBlock& block = w.rows.blocks[x.block[lane]];
-      for (int k = 0; k < 3; ++k) {
-        w.rows.lambda[block.row + k] = x.impulse[k][lane];
-        w.row_velocity[block.row + k] = x.given[k][lane] - w.rows.bias[block.row + k];
+  void run() {
+    make_room();
+    make_room_for_pushes();
+    std::size_t next = 0;
+    for (;;) {
+      std::array<bool, kTowerLanes> is_new{};
+      for (int l = 0; l < kTowerLanes; ++l) {
+        if (!newton_.is_over(l)) continue;
+        const TowerIsland *before = t_.lane[l],
+                          *now = next < group_.islands.size() ? &group_.islands[next++] : nullptr;
+        if (before) hand_back(l), clear(l, *before, now);
+        t_.lane[l] = now;
+        if (now) load(l), is_new[l] = true;
       }
-      w.contacts[block.index].mobility = x.mobility[lane];
+      if (!find_what_is_at_work()) break;
+      enter(is_new);
+      newton_.step();
+    }
+    push_late();
+  }
+
+ private:
+  void make_room() {
+    const std::size_t bodies = group_.most_bodies + 1;
+    t_.lane = {};
+    t_.body.resize(bodies);
+    t_.points.resize(group_.points);
+    for (auto* m : {&t_.motion, &t_.step, &t_.trial, &t_.force, &t_.error}) m->assign(bodies, {});
+    for (int l = 0; l < kTowerLanes; ++l) {
+      for (TowerBody& b : t_.body) set_idle(l, b);
+      for (TowerPoint& x : t_.points) set_idle(l, x);
     }
   }
-}
 
-/// Velocities of the bodies, whose motions by impulses stand in `trial`.
-void answer(World::Impl& w, const Goals& goals, const Towers& t) {
-  for (int b = 1; b <= t.bodies; ++b) {
-    const TowerBody& body = t.body[b];
-    Tower3 v = lanes::cross(t.trial[b].w, body.com);
-    lanes::add(v, t.trial[b].v);
-    const Tower3& spin = t.trial[b].w;
+  void make_room_for_pushes() {
+    const std::size_t bodies = group_.most_bodies + 1;
+    late_.lanes = 0;
+    late_.body.resize(bodies);
+    late_.motion.resize(bodies);
+    late_.points.resize(group_.points);
+    for (TowerBody& b : late_.body)
+      for (int l = 0; l < kTowerLanes; ++l) set_idle(l, b);
+    forget_pushes();
+  }
+
+  void forget_pushes() {
+    late_.lanes = 0;
+    late_.patches = group_.places;
+    for (TowerPatch& p : late_.patches) p.count = 0;
+    for (PushPoint& x : late_.points) {
+      x = PushPoint{};
+      std::fill_n(x.block, kTowerLanes, -1);
+    }
+  }
+
+  std::span<const IslandPatch> patches_of(const TowerIsland& island) const {
+    return std::span<const IslandPatch>(group_.patches).subspan(island.first_patch, island.patches);
+  }
+
+  /// The points of a lane. @param f Is given a point, and the patch that it belongs to.
+  template <class F>
+  void for_each_point(int lane, F&& f) {
+    for (const IslandPatch& p : patches_of(*t_.lane[lane])) {
+      const TowerPatch& place = group_.places[p.place];
+      for (int k = 0; k < p.count; ++k) f(t_.points[place.first + k], p, k);
+    }
+  }
+
+  /// Bodies, patches and points of an island, with the impulses of the last step.
+  void load(int lane) {
+    const TowerIsland& island = *t_.lane[lane];
+    const std::int32_t* bodies = group_.bodies.data() + island.first_body;
+    const Vec3 origin = centre_of_mass(w_, bodies[0]);
+    for (int b = 1; b <= island.bodies; ++b) set_body(w_, bodies[b - 1], origin, lane, t_.body[b]);
+    for_each_point(lane, [&](TowerPoint& x, const IslandPatch& p, int k) {
+      const int index = w_.island_blocks[island.island->first_block + p.block + k];
+      set_point(w_, index, p.sign, origin, lane, x);
+      x.mobility[lane] =
+          mobility_of(t_.body[p.body], lane, x) + (p.other ? mobility_of(t_.body[p.other], lane, x) : 0);
+      x.inverse_mobility[lane] = 1 / x.mobility[lane];
+    });
+  }
+
+  /// Leaves nothing of an island in its lane but what `next` overwrites; null: nothing at all.
+  void clear(int lane, const TowerIsland& island, const TowerIsland* next) {
+    std::span<const IslandPatch> kept;
+    if (next) kept = patches_of(*next);
+    for (const IslandPatch& p : patches_of(island)) {
+      while (!kept.empty() && kept[0].place < p.place) kept = kept.subspan(1);
+      const int from = !kept.empty() && kept[0].place == p.place ? kept[0].count : 0;
+      const int first = group_.places[p.place].first;
+      for (int k = first + from; k < first + p.count; ++k) set_idle(lane, t_.points[k]);
+    }
+    for (int b = (next ? next->bodies : 0) + 1; b <= island.bodies; ++b) set_idle(lane, t_.body[b]);
+  }
+
+  /// @return Whether anything is.
+  bool find_what_is_at_work() {
+    t_.bodies = t_.band = 0;
+    t_.patches.clear();
+    std::array<std::span<const IslandPatch>, kTowerLanes> left{};
+    for (int l = 0; l < kTowerLanes; ++l) {
+      if (!t_.lane[l]) continue;
+      t_.bodies = std::max(t_.bodies, t_.lane[l]->bodies);
+      t_.band = std::max(t_.band, t_.lane[l]->band);
+      left[l] = patches_of(*t_.lane[l]);
+    }
+    for (std::int32_t place = 0; place < static_cast<std::int32_t>(group_.places.size()); ++place) {
+      std::int32_t count = 0;
+      for (auto& patches : left) {
+        if (patches.empty() || patches[0].place != place) continue;
+        count = std::max(count, patches[0].count);
+        patches = patches.subspan(1);
+      }
+      if (count == 0) continue;
+      t_.patches.push_back(group_.places[place]);
+      t_.patches.back().count = count;
+    }
+    t_.diagonal.resize(t_.bodies + 1);
+    t_.below.resize((t_.bodies + 1) * t_.band);
+    return t_.bodies > 0;
+  }
+
+  void enter(const std::array<bool, kTowerLanes>& is_new) {
+    if (std::find(is_new.begin(), is_new.end(), true) == is_new.end()) return;
+    const ByLane change = residual_of_towers(t_);
     for (int l = 0; l < kTowerLanes; ++l)
-      if (goals[l].solved && body.index[l] >= 0)
-        answer_free_body(w, body.index[l], {v.x[l], v.y[l], v.z[l]}, {spin.x[l], spin.y[l], spin.z[l]});
+      if (is_new[l]) newton_.enter(l, goal_of(*t_.lane[l]->island, change[l]));
   }
-}
 
-/// Corrects positions as solve_islands.cc (3).
-void push_apart(World::Impl& w, const Goals& goals, Towers& t, Slot& slot, double h) {
-  constexpr int kSweeps = 10;
-  const StabilizationSettings& st = w.settings.stabilization;
-  if (st.kind != Stabilization::kPosition) return;
-  std::array<bool, kTowerLanes> needed{};
-  for (TowerPoint& x : t.points) {
-    for (int lane = 0; lane < kTowerLanes; ++lane) {
-      if (x.block[lane] < 0 || !goals[lane].solved) continue;
-      const int row = w.rows.blocks[x.block[lane]].row;
-      const double gap = w.rows.error[row] + h * w.row_velocity[row] + st.slop;
-      needed[lane] = needed[lane] || gap < -0.5 * st.slop;
-      x.gap[lane] = gap >= 0 ? gap : std::max(st.erp * gap, -h * st.max_speed);
+  /// What is asked of an island, with the residual `change` that the last step's impulses leave. What tumbles
+  /// is solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a
+  /// share of what changes; and what rests so far that it will not begin to move soon.
+  TowerGoal goal_of(const Island& island, double change) const {
+    constexpr double kHard = 0.03;        // of what a step of gravity gives
+    constexpr double kExactShare = 0.03;  // of the motion, or of what changes
+    constexpr double kAtRest = 1e-3;      // of the tolerance
+    constexpr double kGood = 1;           // times the motion of what is calm: more would stir it up
+    const double unit = std::sqrt(static_cast<double>(island.rows)),
+                 fall = h_ * w_.model.gravity.norm() * unit;
+    const double least = std::min(island.motion, change), tolerance = w_.settings.tolerance * unit;
+    const double acceptable = w_.settings.acceptable * unit;
+    TowerGoal goal;
+    goal.is_hard = change > kHard * fall;
+    goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
+    if (goal.is_quick) {
+      const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
+      const bool is_calm = island.motion < kHeapCalm * unit;
+      goal.target = std::min(kHeapShare * least, most);
+      goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
+      goal.enough = is_calm ? most : solver::kInfinity;
+    } else if (island.motion > tolerance) {
+      goal.target = goal.good = std::max(tolerance, kExactShare * least);
+      goal.enough =
+          std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
+    } else {
+      goal.target = goal.good = kAtRest * tolerance;
+      goal.enough = std::max(kAcceptedAtRest * tolerance, acceptable);
+    }
+    return goal;
+  }
+
+  void hand_back(int lane) {
+    if (!newton_.result(lane).solved) return;
+    report(newton_.result(lane), *t_.lane[lane]->island);
+    scatter(lane);
+    answer(lane);
+    push_apart(lane);
+  }
+
+  static void report(const TowerGoal& result, Island& island) {
+    island.report = {.method = solver::Method::kNewton, .residual = result.residual, .target = result.target};
+    island.report.newton_iterations = result.solves;
+    if (!(result.residual <= result.target)) island.report.status = solver::Status::kIterationLimit;
+    island.refused = false;
+    island.solved = island.answered = true;
+  }
+
+  struct Motion {
+    Vec3 v, w;
+  };
+  /// By impulses, about the island's origin; 0: the world.
+  Motion motion_of(int body, int lane) const {
+    const TowerMotion &m = t_.motion[body], &e = t_.error[body];
+    return {get(m.v, lane) - get(e.v, lane), get(m.w, lane) - get(e.w, lane)};
+  }
+
+  /// Impulses and velocities of rows.
+  void scatter(int lane) {
+    for (const IslandPatch& p : patches_of(*t_.lane[lane])) {
+      Motion m = motion_of(p.body, lane);
+      if (p.other) {
+        const Motion other = motion_of(p.other, lane);
+        m.v -= other.v, m.w -= other.w;
+      }
+      const int first = group_.places[p.place].first;
+      for (int k = first; k < first + p.count; ++k) scatter_point(t_.points[k], lane, m);
     }
   }
-  if (std::find(needed.begin(), needed.end(), true) == needed.end()) return;
-  push_towers(t, kSweeps);
-  for (const TowerPoint& x : t.points)
-    for (int lane = 0; lane < kTowerLanes; ++lane)
-      if (x.block[lane] >= 0 && needed[lane]) w.correction[w.rows.blocks[x.block[lane]].row] = x.push[lane];
-  slot.corrected = true;
-}
 
-/// What is asked of a lane, with the residual `change` that the last step's impulses leave. What tumbles is
-/// solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a
-/// share of what changes; and what rests so far that it will not begin to move soon.
-TowerGoal goal_of(const World::Impl& w, const Island& island, double change, double h) {
-  constexpr double kHard = 0.03;        // of what a step of gravity gives
-  constexpr double kExactShare = 0.03;  // of the motion, or of what changes
-  constexpr double kAtRest = 1e-3;      // of the tolerance
-  constexpr double kGood = 1;           // times the motion of what is calm: more would stir it up
-  const double unit = std::sqrt(static_cast<double>(island.rows)), fall = h * w.model.gravity.norm() * unit;
-  const double least = std::min(island.motion, change), tolerance = w.settings.tolerance * unit;
-  const double acceptable = w.settings.acceptable * unit;
-  TowerGoal goal{.wanted = true};
-  goal.is_hard = change > kHard * fall;
-  goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
-  if (goal.is_quick) {
-    const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-    const bool is_calm = island.motion < kHeapCalm * unit;
-    goal.target = std::min(kHeapShare * least, most);
-    goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
-    goal.enough = is_calm ? most : solver::kInfinity;
-  } else if (island.motion > tolerance) {
-    goal.target = goal.good = std::max(tolerance, kExactShare * least);
-    goal.enough =
-        std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
-  } else {
-    goal.target = goal.good = kAtRest * tolerance;
-    goal.enough = std::max(kAcceptedAtRest * tolerance, acceptable);
+  void scatter_point(const TowerPoint& x, int lane, const Motion& m) {
+    const RowBlock& block = w_.rows.blocks[x.block[lane]];
+    const Vec3 u = m.v + m.w.cross(get(x.at, lane));
+    const double along[3] = {u.dot(get(x.normal, lane)), u.dot(get(x.tangent[0], lane)),
+                             u.dot(get(x.tangent[1], lane))};
+    for (int k = 0; k < 3; ++k) {
+      w_.rows.lambda[block.row + k] = x.impulse[k][lane];
+      w_.row_velocity[block.row + k] = x.given[k][lane] + along[k] - w_.rows.bias[block.row + k];
+    }
+    w_.contacts[block.index].mobility = x.mobility[lane];
   }
-  return goal;
-}
 
-void report(const TowerGoal& goal, double residual, Island& island) {
-  island.report = {.method = solver::Method::kNewton, .residual = residual, .target = goal.target};
-  island.report.newton_iterations = goal.solves;
-  if (!(residual <= goal.target)) island.report.status = solver::Status::kIterationLimit;
-  island.refused = false;
-  island.solved = island.answered = true;
-}
+  /// Velocities of the bodies.
+  void answer(int lane) {
+    for (int b = 1; b <= t_.lane[lane]->bodies; ++b) {
+      const TowerBody& body = t_.body[b];
+      const Motion m = motion_of(b, lane);
+      answer_free_body(w_, body.index[lane], m.v + m.w.cross(get(body.com, lane)), m.w);
+    }
+  }
 
-void solve_batch(World::Impl& w, Batch batch, Slot& slot, double h) {
-  Towers& t = *slot.towers;
-  gather(w, batch, slot, t);
-  begin_towers(t);
-  const ByLane change = residual_of_towers(t, false);
-  Goals goals;
-  for (int l = 0; l < kTowerLanes; ++l)
-    if (batch.island[l]) goals[l] = goal_of(w, *batch.island[l], change[l], h);
-  for (int l = 0; l < kTowerLanes; ++l) {
-    const auto& patches = t.lane_patches[l];
-    goals[l].is_carried =
-        std::any_of(patches.begin(), patches.end(), [](const LanePatch& p) { return p.other == 0; });
+  double gap_at(const TowerPoint& x, int lane) const {
+    const int row = w_.rows.blocks[x.block[lane]].row;
+    return w_.rows.error[row] + h_ * w_.row_velocity[row] + w_.settings.stabilization.slop;
   }
-  solve_goals(t, -h * Vec3(w.model.gravity), goals);
-  const ByLane residual = residual_of_towers(t, true);
-  for (int l = 0; l < kTowerLanes; ++l) {
-    goals[l].solved = goals[l].solved && std::isfinite(residual[l]);
-    if (goals[l].solved) report(goals[l], residual[l], *batch.island[l]);
+
+  /// Corrects positions as solve_islands.cc (3), as soon as that is needed in all lanes.
+  void push_apart(int lane) {
+    const StabilizationSettings& st = w_.settings.stabilization;
+    if (st.kind != Stabilization::kPosition) return;
+    bool needed = false;
+    for_each_point(lane, [&](const TowerPoint& x, const IslandPatch&, int) {
+      needed = needed || gap_at(x, lane) < -0.5 * st.slop;
+    });
+    if (!needed) return;
+    copy_to_pushes(lane);
+    if (++late_.lanes == kTowerLanes) push_late();
   }
-  scatter(w, goals, t);
-  answer(w, goals, t);
-  push_apart(w, goals, t, slot, h);
+
+  void copy_to_pushes(int lane) {
+    const StabilizationSettings& st = w_.settings.stabilization;
+    const int to_lane = late_.lanes;
+    for (int b = 1; b <= t_.lane[lane]->bodies; ++b) {
+      const TowerBody& from = t_.body[b];
+      TowerBody& to = late_.body[b];
+      copy(from.com, lane, to.com, to_lane);
+      to.inverse_mass[to_lane] = from.inverse_mass[lane];
+      for (int k = 0; k < 6; ++k) to.inverse_inertia[k][to_lane] = from.inverse_inertia[k][lane];
+    }
+    for_each_point(lane, [&](const TowerPoint& x, const IslandPatch& p, int k) {
+      late_.patches[p.place].count = std::max(late_.patches[p.place].count, p.count);
+      PushPoint& to = late_.points[late_.patches[p.place].first + k];
+      const double gap = gap_at(x, lane);
+      to.block[to_lane] = x.block[lane];
+      copy(x.normal, lane, to.normal, to_lane);
+      copy(x.at, lane, to.at, to_lane);
+      to.gap[to_lane] = gap >= 0 ? gap : std::max(st.erp * gap, -h_ * st.max_speed);
+    });
+  }
+
+  /// Corrects the positions of all that wait for it.
+  void push_late() {
+    constexpr int kSweeps = 10;
+    if (late_.lanes == 0) return;
+    push_towers(late_, kSweeps);
+    for (const PushPoint& x : late_.points)
+      for (int l = 0; l < late_.lanes; ++l)
+        if (x.block[l] >= 0) w_.correction[w_.rows.blocks[x.block[l]].row] = x.push[l];
+    forget_pushes();
+    slot_.corrected = true;
+  }
+
+  World::Impl& w_;
+  Slot& slot_;
+  const TowerGroup& group_;
+  Towers& t_;
+  TowerPushes& late_;
+  double h_;
+  TowerNewton newton_;
+};
+
+void solve_group(World::Impl& w, std::span<const std::int32_t> islands, Slot& slot, double h) {
+  TowerGroup& group = slot.towers->group;
+  group.islands.clear();
+  group.bodies.clear();
+  group.patches.clear();
+  for (const std::int32_t i : islands) list_island(w, w.islands[i], slot, group);
+  find_places(group);
+  Work(w, slot, h).run();
 }
 
 }  // namespace
 
-std::shared_ptr<Towers> make_towers() { return std::make_shared<Towers>(); }
+std::shared_ptr<TowerScratch> make_tower_scratch() { return std::make_shared<TowerScratch>(); }
 
 void solve_towers(World::Impl& w, double h) {
   const WorldSettings& s = w.settings;
@@ -342,16 +408,13 @@ void solve_towers(World::Impl& w, double h) {
     island.motion = size_of_motion(w, island, h);
     w.tower_islands.push_back(static_cast<std::int32_t>(i));
   }
-  std::sort(w.tower_islands.begin(), w.tower_islands.end(), [&](int a, int b) {
-    const Island &x = w.islands[a], &y = w.islands[b];
-    return std::tie(x.trees, x.motion, a) < std::tie(y.trees, y.motion, b);
+  std::sort(w.tower_islands.begin(), w.tower_islands.end(), [&](int a, int b) {  // lanes shrink on the way
+    return std::pair(-w.islands[a].trees, a) < std::pair(-w.islands[b].trees, b);
   });
   const int count = static_cast<int>(w.tower_islands.size());
-  w.parallel.for_each((count + kTowerLanes - 1) / kTowerLanes, [&](int i, int slot) {
-    Batch batch;
-    for (int l = 0; l < kTowerLanes && kTowerLanes * i + l < count; ++l)
-      batch.island[l] = &w.islands[w.tower_islands[kTowerLanes * i + l]];
-    solve_batch(w, batch, w.slots[slot], h);
+  w.parallel.for_each((count + kGroup - 1) / kGroup, [&](int i, int slot) {
+    const std::span<const std::int32_t> all = w.tower_islands;
+    solve_group(w, all.subspan(kGroup * i, std::min(kGroup, count - kGroup * i)), w.slots[slot], h);
   });
 }
 

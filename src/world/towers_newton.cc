@@ -72,20 +72,16 @@ void copy_lane(const std::vector<TowerMotion>& from, int lane, std::vector<Tower
   }
 }
 
-void clear(Towers& t, std::vector<TowerMotion>& m) { m.assign(t.bodies + 1, {}); }
+void clear_lane(int lane, std::vector<TowerMotion>& m) {
+  for (TowerMotion& x : m)
+    for (int k = 0; k < 6; ++k) (&x.v.x)[k][lane] = 0;
+}
+
+void clear(Towers& t, std::vector<TowerMotion>& m) { std::fill_n(m.begin(), t.bodies + 1, TowerMotion{}); }
 
 inline void give(const TowerPatch& p, const TowerMotion& sum, std::vector<TowerMotion>& force) {
   add(force[p.body].v, sum.v), add(force[p.body].w, sum.w);
   subtract(force[p.other].v, sum.v), subtract(force[p.other].w, sum.w);
-}
-
-/// M⁻¹ f.
-inline TowerMotion moved(const TowerBody& b, const TowerMotion& f) {
-  Tower3 moment = f.w;
-  subtract(moment, cross(b.com, f.v));
-  TowerMotion m{scaled(f.v, b.inverse_mass), times(b.inverse_inertia, moment)};
-  subtract(m.v, cross(m.w, b.com));
-  return m;
 }
 
 /// M v.
@@ -102,31 +98,49 @@ inline bool any(Mask mask) {
   return __builtin_reduce_or(mask) != 0;
 }
 
-/// (1) and (2) of one point that moves with u.
-inline void respond(TowerPoint& x, const V* u, V inverse_alpha) {
+/// (1) of one point that moves with u; the normal part is that of (2).
+struct Pull {
+  V k, n, s, t;
+  V most, square;  // of friction
+
+  Pull(const TowerPoint& x, const V* u, V inverse_alpha) {
+    k = x.inverse_mobility * inverse_alpha;
+    n = larger(V{}, x.centre[0] - k * u[0]);
+    s = x.centre[1] - k * u[1], t = x.centre[2] - k * u[2];
+    most = x.friction * n, square = s * s + t * t;
+  }
+  auto sticks() const { return square <= most * most; }
+  auto slips() const { return (n > V{}) & ~sticks(); }
+};
+
+/// (2), and A of (4).
+inline void respond(TowerPoint& x, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
-  const V k = x.inverse_mobility * inverse_alpha;
-  const V n = larger(zero, x.centre[0] - k * u[0]);
-  const V s = x.centre[1] - k * u[1], t = x.centre[2] - k * u[2];
-  const V most = x.friction * n, square = s * s + t * t;
-  const auto sticks = square <= most * most;
-  const V works = select(n > zero, k, zero);
-  const auto slips = (n > zero) & ~sticks;
-  if (!any(slips)) {
-    const V on = select(n > zero, one, zero);
-    x.impulse[0] = n, x.impulse[1] = on * s, x.impulse[2] = on * t;
+  const Pull p(x, x.u, inverse_alpha);
+  const V works = select(p.n > zero, p.k, zero);
+  if (!any(p.slips())) {
+    const V on = select(p.n > zero, one, zero);
+    x.impulse[0] = p.n, x.impulse[1] = on * p.s, x.impulse[2] = on * p.t;
     x.even = works;
     x.normal_only = x.across = x.e[0] = x.e[1] = zero;
     return;
   }
-  const V length = root(square);
-  const V inverse = one / larger(length, tiny);
-  const V scale = select(sticks, one, most * inverse);
-  x.impulse[0] = n, x.impulse[1] = scale * s, x.impulse[2] = scale * t;
-  x.even = select(sticks, works, zero);
+  const V inverse = one / larger(root(p.square), tiny);
+  const V scale = select(p.sticks(), one, p.most * inverse);
+  x.impulse[0] = p.n, x.impulse[1] = scale * p.s, x.impulse[2] = scale * p.t;
+  x.even = select(p.sticks(), works, zero);
   x.normal_only = works - x.even;
   x.across = x.normal_only * scale;
-  x.e[0] = s * inverse, x.e[1] = t * inverse;
+  x.e[0] = p.s * inverse, x.e[1] = p.t * inverse;
+}
+
+/// (2) alone, times the velocity v.
+inline V power(const TowerPoint& x, const V* u, const V* v, V inverse_alpha) {
+  const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
+  const Pull p(x, u, inverse_alpha);
+  V scale = select(p.n > zero, one, zero);
+  if (any(p.slips())) scale = select(p.sticks(), scale, p.most / larger(root(p.square), tiny));
+  return p.n * v[0] + scale * (p.s * v[1] + p.t * v[2]);
 }
 
 /// Impulses at `trial`; force ← F of (3).
@@ -137,10 +151,9 @@ void evaluate(Towers& t, V inverse_alpha) {
     TowerMotion sum;
     for (int k = p.first; k < p.first + p.count; ++k) {
       TowerPoint& x = t.points[k];
-      V u[3];
-      along(x, speed_at(m.v, m.w, x.at), u);
-      for (int r = 0; r < 3; ++r) u[r] += x.given[r];
-      respond(x, u, inverse_alpha);
+      along(x, speed_at(m.v, m.w, x.at), x.u);
+      for (int r = 0; r < 3; ++r) x.u[r] += x.given[r];
+      respond(x, inverse_alpha);
       push(x, x.impulse, sum);
     }
     give(p, sum, t.force);
@@ -194,40 +207,65 @@ struct Search {
     }
   }
   /// The last length before it turned is safe.
-  void end() {
-    if (!over && from > 0) length = from;
+  double end() const { return !over && from > 0 ? from : length; }
+};
+
+/// d·F along the step, without the forces themselves.
+class Line {
+ public:
+  Line(Towers& t, V inverse_alpha) : t_(t), inverse_alpha_(inverse_alpha), at_zero_(slope(t)) {
+    for (int b = 1; b <= t.bodies; ++b) {
+      const TowerMotion p = momentum(t.body[b], t.step[b]);
+      inertia_ += dot(t.step[b].v, p.v) + dot(t.step[b].w, p.w);
+    }
+    without_impulses_ = at_zero_;
+    for (const TowerPatch& p : t.patches) {
+      const Relative m = relative(p, t.step);
+      for (int k = p.first; k < p.first + p.count; ++k) {
+        TowerPoint& x = t.points[k];
+        along(x, speed_at(m.v, m.w, x.at), x.step);
+        for (int r = 0; r < 3; ++r) without_impulses_ += x.impulse[r] * x.step[r];
+      }
+    }
   }
+
+  V at_zero() const { return at_zero_; }
+  V at(V length) const {
+    V sum = without_impulses_ - length * inertia_;
+    for (const TowerPatch& p : t_.patches) {
+      for (int k = p.first; k < p.first + p.count; ++k) {
+        const TowerPoint& x = t_.points[k];
+        const V u[3] = {x.u[0] - length * x.step[0], x.u[1] - length * x.step[1],
+                        x.u[2] - length * x.step[2]};
+        sum -= power(x, u, x.step, inverse_alpha_);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  const Towers& t_;
+  V inverse_alpha_, at_zero_, without_impulses_, inertia_ = {};
 };
 
 /// motion ← motion − length · step; impulses and F are those there.
 void search(Towers& t, V inverse_alpha) {
-  const V start = slope(t);
-  V tried = all<V>(1);
-  try_length(tried, t);
-  evaluate(t, inverse_alpha);
-  const V at_one = slope(t);
+  const Line line(t, inverse_alpha);
+  V length = all<V>(1);
+  const V at_one = line.at(length);
   std::array<Search, kTowerLanes> searches;
-  for (int l = 0; l < kTowerLanes; ++l) searches[l].start(start[l], at_one[l]);
+  for (int l = 0; l < kTowerLanes; ++l) searches[l].start(line.at_zero()[l], at_one[l]);
   const auto over = [](const Search& s) { return s.over; };
   for (int k = 0; k < kMostShorter && !std::all_of(searches.begin(), searches.end(), over); ++k) {
     for (int l = 0; l < kTowerLanes; ++l)
-      tried[l] = searches[l].over ? searches[l].length : searches[l].next();
-    try_length(tried, t);
-    evaluate(t, inverse_alpha);
-    const V value = slope(t);
+      length[l] = searches[l].over ? searches[l].length : searches[l].next();
+    const V value = line.at(length);
     for (int l = 0; l < kTowerLanes; ++l)
-      if (!searches[l].over) searches[l].found(tried[l], value[l]);
+      if (!searches[l].over) searches[l].found(length[l], value[l]);
   }
-  bool same = true;
-  for (int l = 0; l < kTowerLanes; ++l) {
-    searches[l].end();
-    same = same && tried[l] == searches[l].length;
-    tried[l] = searches[l].length;
-  }
-  if (!same) {
-    try_length(tried, t);
-    evaluate(t, inverse_alpha);
-  }
+  for (int l = 0; l < kTowerLanes; ++l) length[l] = searches[l].end();
+  try_length(length, t);
+  evaluate(t, inverse_alpha);
   std::swap(t.motion, t.trial);
 }
 
@@ -267,203 +305,19 @@ void move_by_impulses(Towers& t) {
   for (int b = 1; b <= t.bodies; ++b) t.trial[b] = moved(t.body[b], t.force[b]);
 }
 
-/// What is kept of a lane from one linear solve to the next.
-struct Course {
-  bool over = true;
-  int solves = 0;  // of this problem
-  double alpha = kFine;
-  double last = solver::kInfinity;  // residual of the centre, where it was moved
-  double least = kFinest;           // α
-
-  bool is_moved() const { return last < solver::kInfinity; }
-};
-
-class Newton {
- public:
-  Newton(Towers& t, const Vec3& start, Goals& goals) : t_(t), start_(start), goals_(goals) {}
-
-  void run() {
-    begin();
-    while (std::any_of(course_.begin(), course_.end(), [](const Course& c) { return !c.over; })) {
-      assemble_towers(t_);
-      factor_towers(t_);
-      t_.step = t_.force;
-      solve_towers_linear(t_, t_.step);
-      hold_lanes_that_are_over();
-      search(t_, inverse_alpha_);
-      decide(measure(t_));
-    }
-    for (int l = 0; l < kTowerLanes; ++l)
-      if (goals_[l].gave_up) restore(l);
-  }
-
- private:
-  void begin() {
-    for (int l = 0; l < kTowerLanes; ++l) {
-      if (!goals_[l].wanted) continue;
-      const double alpha = goals_[l].is_hard ? kCoarse : goals_[l].is_quick ? kFine : kFinest;
-      course_[l].over = false;
-      enter(l, alpha);
-    }
-    for (TowerPoint& x : t_.points) std::copy_n(x.impulse, 3, x.centre);
-    t_.motion = t_.trial;
-    for (int l = 0; l < kTowerLanes; ++l)
-      if (goals_[l].is_quick) go_to_start(l);
-    t_.trial = t_.motion;
-    evaluate(t_, inverse_alpha_);
-  }
-
-  void enter(int lane, double alpha) {
-    course_[lane].solves = 0;
-    course_[lane].alpha = alpha;
-    inverse_alpha_[lane] = 1 / alpha;
-  }
-
-  void go_to_start(int lane) {
-    for (int b = 1; b <= t_.bodies; ++b) {
-      TowerMotion& m = t_.motion[b];
-      const double share = goals_[lane].is_carried ? 1 : 0;
-      m.v.x[lane] = share * start_.x(), m.v.y[lane] = share * start_.y(), m.v.z[lane] = share * start_.z();
-      m.w.x[lane] = m.w.y[lane] = m.w.z[lane] = 0;
-    }
-  }
-
-  void hold_lanes_that_are_over() {
-    V share = {};
-    for (int l = 0; l < kTowerLanes; ++l) share[l] = course_[l].over ? 0 : 1;
-    const auto goes_on = share > all<V>(0);
-    const auto hold = [&](Tower3& a) {
-      a.x = select(goes_on, a.x, all<V>(0));
-      a.y = select(goes_on, a.y, all<V>(0));
-      a.z = select(goes_on, a.z, all<V>(0));
-    };
-    for (int b = 1; b <= t_.bodies; ++b) hold(t_.step[b].v), hold(t_.step[b].w);
-  }
-
-  /// Goes on about the present impulses, with a smaller α.
-  bool recentre(int lane, double residual) {
-    Course& c = course_[lane];
-    for (TowerPoint& x : t_.points)
-      for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
-    c.last = residual;
-    enter(lane, std::max(c.least, kFiner * c.alpha));
-    return true;
-  }
-
-  /// Back to the centre, or to the start, with a larger α. @return Whether there is one to try.
-  bool try_coarser(int lane) {
-    Course& c = course_[lane];
-    if (c.is_moved()) {
-      c.least = kCoarser * c.alpha;
-      if (c.least > kCoarse) return give_up(lane);
-      restore(lane);
-      move_by_impulses(t_);
-      copy_lane(t_.trial, lane, t_.motion);
-      enter(lane, c.least);
-      return true;
-    }
-    if (c.alpha >= kCoarse) return give_up(lane);
-    go_to_start(lane);
-    enter(lane, kCoarse);
-    return true;
-  }
-
-  bool end(int lane) {
-    goals_[lane].solved = true;
-    course_[lane].over = true;
-    return false;
-  }
-
-  /// Nothing more is to be gained: the centre is the best there is.
-  bool give_up(int lane) {
-    Course& c = course_[lane];
-    c.over = true;
-    goals_[lane].gave_up = true;
-    goals_[lane].solved = c.is_moved() && c.last <= goals_[lane].enough;
-    return false;
-  }
-
-  void restore(int lane) {
-    for (TowerPoint& x : t_.points)
-      for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.centre[k][lane];
-  }
-
-  /// @return Whether the lane goes on with another problem.
-  bool decide(int lane, double residual, double inner) {
-    Course& c = course_[lane];
-    const TowerGoal& goal = goals_[lane];
-    const bool is_rough = !c.is_moved() && c.alpha > kFine && !goal.is_hard;
-    const bool converged = inner <= kInner * residual;
-    if (residual <= goal.target || (converged && residual <= goal.good && !is_rough)) return end(lane);
-    if (converged && !(residual < kGain * c.last)) return give_up(lane);
-    if (converged) return recentre(lane, residual);
-    if (goal.solves >= kMostOfAll) return give_up(lane);
-    const int most = c.alpha < kCoarse ? kMostSolves : kMostCoarse;
-    return c.solves >= most || !std::isfinite(residual) ? try_coarser(lane) : false;
-  }
-
-  void decide(const Measured& now) {
-    bool anew = false;
-    for (int l = 0; l < kTowerLanes; ++l) {
-      if (course_[l].over) continue;
-      ++course_[l].solves;
-      ++goals_[l].solves;
-      if (decide(l, now.residual[l], now.inner[l])) anew = true;
-    }
-    if (!anew) return;
-    t_.trial = t_.motion;
-    evaluate(t_, inverse_alpha_);
-  }
-
-  Towers& t_;
-  const Vec3& start_;
-  Goals& goals_;
-  std::array<Course, kTowerLanes> course_;
-  V inverse_alpha_ = all<V>(1 / kFine);
-};
-
-/// Velocity of the point by a unit impulse on both bodies of its patch.
-inline V response(const TowerBody& b, const TowerPoint& x, const Tower3& axis) {
-  Tower3 arm = x.at;
-  subtract(arm, b.com);
-  const Tower3 moment = cross(arm, axis);
-  return b.inverse_mass + dot(moment, times(b.inverse_inertia, moment));
-}
-
 }  // namespace
 
-void begin_towers(Towers& t) {
-  for (auto* m : {&t.motion, &t.step, &t.trial, &t.force, &t.error}) clear(t, *m);
-  t.diagonal.resize(t.bodies + 1);
-  t.below.resize((t.bodies + 1) * t.band);
-  for (const TowerPatch& p : t.patches) {
-    for (int k = p.first; k < p.first + p.count; ++k) {
-      TowerPoint& x = t.points[k];
-      V w[3];
-      const Tower3* axes[3] = {&x.normal, &x.tangent[0], &x.tangent[1]};
-      for (int r = 0; r < 3; ++r) {
-        w[r] = response(t.body[p.body], x, *axes[r]);
-        if (p.other) w[r] += response(t.body[p.other], x, *axes[r]);
-      }
-      x.mobility = (w[0] + w[1] + w[2]) * all<V>(1.0 / 3);
-      x.inverse_mobility = all<V>(1) / x.mobility;
-      x.inverse_nn = all<V>(1) / w[0];
-    }
-  }
-}
-
-ByLane residual_of_towers(Towers& t, bool keep_velocities) {
+ByLane residual_of_towers(Towers& t) {
   move_by_impulses(t);
   V sum = {};
   for (const TowerPatch& p : t.patches) {
     const Relative m = relative(p, t.trial);
     for (int k = p.first; k < p.first + p.count; ++k) {
-      TowerPoint& x = t.points[k];
+      const TowerPoint& x = t.points[k];
       V u[3];
       along(x, speed_at(m.v, m.w, x.at), u);
       for (int r = 0; r < 3; ++r) u[r] += x.given[r];
       sum += natural_map(x.friction, x.mobility, x.impulse, u);
-      if (keep_velocities) std::copy_n(u, 3, x.given);
     }
   }
   ByLane out;
@@ -471,29 +325,149 @@ ByLane residual_of_towers(Towers& t, bool keep_velocities) {
   return out;
 }
 
-void solve_goals(Towers& t, const Vec3& start, Goals& goals) { Newton(t, start, goals).run(); }
+bool TowerNewton::Course::is_moved() const { return last < solver::kInfinity; }
 
-void push_towers(Towers& t, int sweeps) {
-  clear(t, t.trial);
-  for (TowerPoint& x : t.points) x.push = {};
-  for (int i = 0; i < sweeps; ++i) {
-    for (const TowerPatch& p : t.patches) {
-      for (int k = p.first; k < p.first + p.count; ++k) {
-        TowerPoint& x = t.points[k];
-        const Relative m = relative(p, t.trial);
-        const V gap = dot(x.normal, speed_at(m.v, m.w, x.at)) + x.gap;
-        const V next = larger(V{}, x.push - gap * x.inverse_nn), d = next - x.push;
-        const Tower3 P = scaled(x.normal, d);
-        const TowerMotion wrench{P, cross(x.at, P)};
-        const TowerMotion there = moved(t.body[p.body], wrench);
-        add(t.trial[p.body].v, there.v), add(t.trial[p.body].w, there.w);
-        x.push = next;
-        if (p.other == 0) continue;
-        const TowerMotion here = moved(t.body[p.other], wrench);
-        subtract(t.trial[p.other].v, here.v), subtract(t.trial[p.other].w, here.w);
-      }
-    }
+void TowerNewton::enter(int lane, const TowerGoal& goal) {
+  goals_[lane] = goal;
+  course_[lane] = {.over = false, .least = kFinest, .last = solver::kInfinity};
+  begin_problem(lane, goal.is_hard ? kCoarse : goal.is_quick ? kFine : kFinest);
+  for (TowerPoint& x : t_.points)
+    for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
+  if (goal.is_quick)
+    go_to_start(lane);
+  else
+    copy_lane(t_.trial, lane, t_.motion);
+}
+
+void TowerNewton::step() {
+  if (stale_) refresh();
+  assemble_towers(t_);
+  factor_towers(t_);
+  std::copy_n(t_.force.begin() + 1, t_.bodies, t_.step.begin() + 1);  // the world stays where it is
+  solve_towers_linear(t_, t_.step);
+  hold_lanes_that_are_over();
+  search(t_, inverse_alpha_);
+  const Measured now = measure(t_);
+  for (int l = 0; l < kTowerLanes; ++l) {
+    if (course_[l].over) continue;
+    ++course_[l].solves;
+    ++goals_[l].solves;
+    if (decide(l, now.residual[l], now.inner[l])) stale_ = true;
   }
+  take_back_lanes_that_gave_up();
+}
+
+/// Impulses at `motion`.
+void TowerNewton::refresh() {
+  std::copy_n(t_.motion.begin(), t_.bodies + 1, t_.trial.begin());
+  evaluate(t_, inverse_alpha_);
+  stale_ = false;
+}
+
+void TowerNewton::begin_problem(int lane, double alpha) {
+  course_[lane].solves = 0;
+  course_[lane].alpha = alpha;
+  inverse_alpha_[lane] = 1 / alpha;
+  stale_ = true;
+}
+
+void TowerNewton::go_to_start(int lane) {
+  clear_lane(lane, t_.motion);
+  if (!t_.lane[lane]->is_carried) return;
+  for (int b = 1; b <= t_.lane[lane]->bodies; ++b) {
+    Tower3& v = t_.motion[b].v;
+    v.x[lane] = start_.x(), v.y[lane] = start_.y(), v.z[lane] = start_.z();
+  }
+}
+
+void TowerNewton::hold_lanes_that_are_over() {
+  V share = {};
+  for (int l = 0; l < kTowerLanes; ++l) share[l] = course_[l].over ? 0 : 1;
+  const auto goes_on = share > all<V>(0);
+  const auto hold = [&](Tower3& a) {
+    a.x = select(goes_on, a.x, all<V>(0));
+    a.y = select(goes_on, a.y, all<V>(0));
+    a.z = select(goes_on, a.z, all<V>(0));
+  };
+  for (int b = 1; b <= t_.bodies; ++b) hold(t_.step[b].v), hold(t_.step[b].w);
+}
+
+/// Goes on about the present impulses, with a smaller α.
+bool TowerNewton::recentre(int lane, double residual) {
+  Course& c = course_[lane];
+  for (TowerPoint& x : t_.points)
+    for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
+  c.last = residual;
+  begin_problem(lane, std::max(c.least, kFiner * c.alpha));
+  return true;
+}
+
+/// Back to the centre, or to the start, with a larger α. @return Whether there is one to try.
+bool TowerNewton::try_coarser(int lane) {
+  Course& c = course_[lane];
+  if (c.is_moved()) {
+    c.least = kCoarser * c.alpha;
+    if (c.least > kCoarse) return give_up(lane);
+    restore(lane);
+    move_by_impulses(t_);
+    copy_lane(t_.trial, lane, t_.motion);
+    begin_problem(lane, c.least);
+    return true;
+  }
+  if (c.alpha >= kCoarse) return give_up(lane);
+  go_to_start(lane);
+  begin_problem(lane, kCoarse);
+  return true;
+}
+
+bool TowerNewton::end(int lane, double residual) {
+  goals_[lane].solved = true;
+  goals_[lane].residual = residual;
+  course_[lane].over = true;
+  return false;
+}
+
+/// Nothing more is to be gained: the centre is the best there is.
+bool TowerNewton::give_up(int lane) {
+  Course& c = course_[lane];
+  c.over = c.gave_up = true;
+  goals_[lane].solved = c.is_moved() && c.last <= goals_[lane].enough;
+  goals_[lane].residual = c.last;
+  return false;
+}
+
+void TowerNewton::restore(int lane) {
+  for (TowerPoint& x : t_.points)
+    for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.centre[k][lane];
+}
+
+/// motion − error ← what the centre gives.
+void TowerNewton::take_back_lanes_that_gave_up() {
+  for (int l = 0; l < kTowerLanes; ++l) {
+    if (!course_[l].gave_up) continue;
+    course_[l].gave_up = false;
+    restore(l);
+    move_by_impulses(t_);
+    copy_lane(t_.trial, l, t_.motion);
+    clear_lane(l, t_.error);
+    stale_ = true;
+  }
+}
+
+/// @return Whether the lane goes on with another problem.
+bool TowerNewton::decide(int lane, double residual, double inner) {
+  Course& c = course_[lane];
+  const TowerGoal& goal = goals_[lane];
+  const bool is_rough = !c.is_moved() && c.alpha > kFine && !goal.is_hard;
+  if (!std::isfinite(residual)) return try_coarser(lane);
+  const bool converged = inner <= kInner * residual;
+  if (residual <= goal.target || (converged && residual <= goal.good && !is_rough))
+    return end(lane, residual);
+  if (converged && !(residual < kGain * c.last)) return give_up(lane);
+  if (converged) return recentre(lane, residual);
+  if (goal.solves >= kMostOfAll) return give_up(lane);
+  const int most = c.alpha < kCoarse ? kMostSolves : kMostCoarse;
+  return c.solves >= most ? try_coarser(lane) : false;
 }
 
 }  // namespace karakuri::world_detail
