@@ -60,7 +60,8 @@ std::vector<Entry> all_scenes() {
       {"pile 1000", [] { return pile(10, 10, 10); }, "Bullet", {{"falling", 0, 3}, {"lying", 5, 8}}});
   all.push_back(
       {"pile 5000", [] { return pile(25, 20, 10); }, "Bullet", {{"falling", 0, 3}, {"lying", 5, 6}}});
-  all.push_back({"card house", [] { return card_house(4); }, "Bullet", rest, 0.2});
+  // the other engines' card houses lie on the floor: nothing to be timed against
+  all.push_back({"card house", [] { return card_house(4); }, "Bullet", rest, 0.2, false});
   all.push_back({"arch", [] { return arch(21); }, "Bullet", rest, 0.3});
   const std::vector<Phase> landing{{"landing", 0, 0.5}, {"lying", 1, 2}};
   all.push_back({"chain 100", [] { return chain_on_floor(100); }, "MuJoCo", landing});
@@ -119,7 +120,8 @@ void add_aims(const SceneResult& scene, Report& report) {
   const std::string& name = scene.entry.name;
   const bool boxes = scene.entry.reference == "Bullet";
   const double at_most = scene.entry.reference == "MuJoCo" ? 0.4 : 1;
-  for (const Phase& phase : scene.entry.phases) aim_for_ratio(scene, phase.name, at_most, report);
+  if (scene.entry.is_timed)
+    for (const Phase& phase : scene.entry.phases) aim_for_ratio(scene, phase.name, at_most, report);
   if (boxes && scene.entry.stands_within > 0) aim_for_stack(scene, report);
   if (name != "100 humanoids") return;
   for (const Phase& phase : scene.entry.phases) {

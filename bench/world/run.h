@@ -22,7 +22,8 @@ struct Entry {
   std::string reference;  // the engine whose time is 1
   std::vector<Phase> phases;
   double stands_within =
-      0;  // it stands if no body ends farther than this from where it began [m]; 0: no stack
+      0;                 // it stands if no body ends farther than this from where it began [m]; 0: no stack
+  bool is_timed = true;  // whether the reference's time is an aim
 };
 
 struct Stepper {
