@@ -82,7 +82,7 @@ inline V natural_map(V mu, V mobility, const V* impulse, const V* u) {
   const V on = larger(zero, (a + mu * t) / (all<V>(1) + mu * mu));  // P_K: normal part
   const V scale = mu * on / larger(t, tiny);
   const V f0 = z[0] - on, f1 = z[1] - b * scale, f2 = z[2] - c * scale;
-  return select(t <= mu * a, sum_u, select(mu * t <= -a, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
+  return select((a >= zero) & (t <= mu * a), sum_u, select(mu * t <= -a, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
 }
 
 }  // namespace karakuri::world_detail::lanes
