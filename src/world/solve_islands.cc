@@ -242,10 +242,10 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
 }
 
 /// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
-/// about it (the residual without any), and a robot is solved to a hundredth of that. What rests, what a loop
-/// holds, and joints of what touches nothing, are solved to the tolerance.
+/// about it (the residual without any), and a robot is solved to a hundred-thousandth. What rests, what a
+/// loop holds, and joints of what touches nothing, are solved to the tolerance.
 void follow_motion(const Task& t, double square_of_motion, solver::Settings& settings) {
-  constexpr double kStalled = 1e-3, kShare = 1e-5;
+  constexpr double kStalled = 3e-3, kShare = 1e-5;
   Slot& s = t.slot;
   bool touches = false;
   for (int b = 0; b < t.block_count(); ++b) {
