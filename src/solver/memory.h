@@ -55,8 +55,9 @@ struct ProximalBlock {
 
 struct ProximalMemory {
   std::vector<double> lambda, admissible, centre;  // rows
-  std::vector<double> from, step;                  // rows: of the search along a step
   std::vector<double> u;                           // rows: velocities of the proximal problem
+  std::vector<double> from, u_from;                // rows: λ and u before a step
+  std::vector<double> to, u_to;                    // rows: and after it
   std::vector<double> pull;                        // blocks: A / α
   std::vector<ProximalBlock> blocks;
 };

@@ -97,14 +97,12 @@ void project(const Problem& p, std::span<double> lambda) {
 double proximal_residual(const Problem& p, double alpha, Workspace::Memory& m) {
   ProximalMemory& f = m.proximal;
   row_velocities(p, f.lambda, m.velocity, f.u);
-  double sum = 0.0;
-  for (int i = 0; i < p.block_count(); ++i) {
+  for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
     const double pull = alpha * f.pull[i];
     for (int r = block.row; r < block.row + block.size; ++r) f.u[r] += pull * (f.lambda[r] - f.centre[r]);
-    sum += block_natural_map(p, i, f.lambda, f.u, m.rho[i]) / (m.rho[i] * m.rho[i]);
   }
-  return std::sqrt(sum);
+  return natural_map(p, f.lambda, f.u, m.rho);
 }
 
 /// λ ← what solves (2) to (4) about the centre; admissible ← the same within cones and bounds.
@@ -117,17 +115,24 @@ double solve_classes(const Problem& p, double alpha, ProximalSpace& space, Works
   return check(p, f.admissible, m);
 }
 
+/// x ← the point at `part` of the way to it from `from`.
+void go_part(double part, std::span<const double> from, std::span<const double> to, std::span<double> x) {
+  for (std::size_t r = 0; r < x.size(); ++r) x[r] = from[r] + part * (to[r] - from[r]);
+}
+
 /// λ ← the best of λ and of what lies a half, a quarter and an eighth of the way to it from `from`: between
-/// classes that call each other, whole steps go to and fro. @return Residual of the proximal problem there.
-double search_along(const Problem& p, double alpha, double residual, Workspace::Memory& m) {
+/// classes that call each other, whole steps go to and fro. Velocities are linear: u goes with it.
+/// @return Residual of the proximal problem there.
+double search_along(const Problem& p, double residual, Workspace::Memory& m) {
   constexpr double kLeast = 0.1;
   ProximalMemory& f = m.proximal;
   const auto go = [&](double part) {
-    for (int r = 0; r < p.rows(); ++r) f.lambda[r] = f.from[r] + part * f.step[r];
-    return proximal_residual(p, alpha, m);
+    go_part(part, f.from, f.to, f.lambda);
+    go_part(part, f.u_from, f.u_to, f.u);
+    return natural_map(p, f.lambda, f.u, m.rho);
   };
-  f.step.resize(p.rows());
-  for (int r = 0; r < p.rows(); ++r) f.step[r] = f.lambda[r] - f.from[r];
+  f.to.assign(f.lambda.begin(), f.lambda.end());
+  f.u_to.assign(f.u.begin(), f.u.end());
   double best = 1;
   for (double part = 0.5; part > kLeast; part *= 0.5) {
     const double there = go(part);
@@ -165,6 +170,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
   ProximalMemory& f = m.proximal;
   const double before = residual;
   f.from.resize(p.rows());
+  f.u_from.resize(p.rows());
   double now = before;
   for (int k = 1;; ++k) {
     classify(p, m);
@@ -174,6 +180,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
     }
     space.factor(alpha);
     std::swap(f.from, f.lambda);
+    std::swap(f.u_from, f.u);
     residual = solve_classes(p, alpha, space, m);
     if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
     if (residual > (k < kLate ? kAstray : kLateShare) * before) {
@@ -184,7 +191,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
     }
     double next = proximal_residual(p, alpha, m);
     if (next <= kInnerGoal * before) return k;
-    if (next > now) next = search_along(p, alpha, next, m);
+    if (next > now) next = search_along(p, next, m);
     now = next;
   }
 }
