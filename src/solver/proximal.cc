@@ -87,7 +87,11 @@ void keep_slipping(const Problem& p, ProximalMemory& f) {
 void project(const Problem& p, std::span<double> lambda) {
   for (const Block& block : p.blocks) {
     double* x = lambda.data() + block.row;
-    if (block.kind == RowKind::kCone) project_cone(x, block.size, p.friction[block.row + 1]);
+    if (block.kind == RowKind::kCone) {
+      const double mu = p.friction[block.row + 1];
+      const bool inside = x[0] >= 0.0 && x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0];
+      if (!inside) project_cone(x, 3, mu);
+    }
     if (block.kind == RowKind::kComplementarity) x[0] = std::max(0.0, x[0]);
     if (block.kind == RowKind::kBox) x[0] = std::clamp(x[0], p.lower[block.row], p.upper[block.row]);
   }
@@ -228,7 +232,6 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   double before = m.best_residual;
   int failures = 0;
   bool astray = false;
-  const double least_alpha = kRounding * norm_q(p) / m.target;
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {
     double after = before;
     centre_on_impulses(m);
@@ -247,7 +250,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     if (after <= m.target) return;
     if (astray || after < kOuterGain * before) {
       before = after;
-      if (astray || slow) alpha = std::max(least_alpha, kDecrease * alpha);
+      if (astray || slow) alpha = std::max(kRounding * norm_q(p) / m.target, kDecrease * alpha);
       continue;
     }
     if (m.best_residual <= acceptable && !slow) return;
