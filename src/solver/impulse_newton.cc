@@ -7,7 +7,9 @@
 // P: [(1, μ e), ⊥] and E: [(1, 0), ⊥] of a contact that slips, ones of a row that sticks. Open rows cost
 // nothing and slipping contacts two unknowns. The matrix is W with a little on its diagonal, so that it is
 // factored as it stands. Rows that stick come first: their part is symmetric, and half of it is enough. It is
-// kept column by column, its size rounded up to four by ones on the diagonal.
+// kept column by column, its size rounded up to four by ones on the diagonal. Problems are so small, and
+// their classes so different, that loops and branches cost as much as the arithmetic: rows are copied by
+// fours, whatever their number.
 #include <algorithm>
 #include <cmath>
 
@@ -20,97 +22,132 @@ namespace karakuri::solver {
 namespace {
 
 constexpr double kTinyPivot = 1e-300;
+constexpr int kSpare = 3;  // numbers that are written too many, by fours
 
-void list_unknown(int row, double stiffness, ImpulseMemory& f) {
-  f.rows.push_back(row);
-  f.stiffness.push_back(stiffness);
-}
-
-/// An unknown that is the impulse of a row.
-void list_row(int row, double stiffness, ImpulseMemory& f) {
-  const int index = static_cast<int>(f.rows.size());
-  list_unknown(row, stiffness, f);
-  const RowRun last = f.runs.empty() ? RowRun{} : f.runs.back();
-  if (last.count > 0 && last.index + last.count == index && last.row + last.count == row)
-    ++f.runs.back().count;
-  else
-    f.runs.push_back({index, row, 1});
+/// Unknowns that are the impulses of a block's rows.
+void list_rows(const Problem& p, const Block& block, double pull, ImpulseMemory& f) {
+  for (int r = 0; r < block.size; r += 4)
+    f.pieces.push_back({f.count + r, block.row + r, std::min(4, block.size - r)});
+  for (int r = 0; r < block.size; ++r) f.stiffness[f.count++] = pull + p.compliance[block.row + r];
 }
 
 void list_slip(const Problem& p, const ProximalBlock& b, int row, double pull, ImpulseMemory& f) {
   const double mu = p.friction[row + 1];
-  f.slips.push_back({static_cast<int>(f.rows.size()), row, false, {mu * b.e[0], mu * b.e[1]}});
-  list_row(row, pull + p.compliance[row], f);
+  SlipUnknowns& slip = f.slips.emplace_back();
+  slip = {f.count, row, {mu * b.e[0], mu * b.e[1]}, {}};
+  f.stiffness[f.count++] = pull + p.compliance[row];
   if (!std::isfinite(b.kappa)) return;
-  f.slips.push_back({static_cast<int>(f.rows.size()), row, true, {-b.e[1], b.e[0]}});
-  list_unknown(row, pull + p.compliance[row + 1] + b.kappa, f);
+  slip.turn[0] = -b.e[1];
+  slip.turn[1] = b.e[0];
+  f.stiffness[f.count++] = pull + p.compliance[row + 1] + b.kappa;
 }
 
 /// (1) of all blocks, those that slip last.
 void list_unknowns(const Problem& p, double alpha, Workspace::Memory& m) {
   ImpulseMemory& f = m.impulse;
-  f.rows.clear();
-  f.stiffness.clear();
-  f.runs.clear();
+  f.count = 0;
+  f.pieces.clear();
   f.slips.clear();
-  f.slipping.clear();
-  for (int i = 0; i < p.block_count(); ++i) {
-    const Block& block = p.blocks[i];
-    const ProximalBlock& b = m.proximal.blocks[i];
-    if (b.now == ProximalClass::kSlip) f.slipping.push_back(i);
-    if (b.now != ProximalClass::kStick) continue;
-    const double pull = alpha * m.proximal.pull[i];
-    for (int row = block.row; row < block.row + block.size; ++row) list_row(row, pull + p.compliance[row], f);
+  int sticking = 0, slipping = 0;
+  for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {  // classes are hard to predict: no branches
+    const ProximalClass now = m.proximal.blocks[i].now;
+    f.sticking[sticking] = f.slipping[slipping] = i;
+    sticking += now == ProximalClass::kStick ? 1 : 0;
+    slipping += now == ProximalClass::kSlip ? 1 : 0;
   }
-  f.symmetric = static_cast<int>(f.rows.size());
-  for (const int i : f.slipping)
-    list_slip(p, m.proximal.blocks[i], p.blocks[i].row, alpha * m.proximal.pull[i], f);
+  const double* pull = m.proximal.pull.data();
+  for (const int i : std::span(f.sticking).first(sticking)) list_rows(p, p.blocks[i], alpha * pull[i], f);
+  f.symmetric = f.count;
+  for (const int i : std::span(f.slipping).first(slipping))
+    list_slip(p, m.proximal.blocks[i], p.blocks[i].row, alpha * pull[i], f);
+  f.padded = (f.count + 3) / 4 * 4;
+  f.stride = f.padded + 4;
 }
 
-/// Eᵀ x of all unknowns.
+/// Eᵀ x of all unknowns. What pieces and contacts write beyond their own is corrected by those that follow:
+/// so nothing depends on sizes. @param x With kSpare numbers behind it, whatever they are.
 void test_rows(const ImpulseMemory& f, const double* x, double* out) {
-  for (const RowRun& run : f.runs) {  // a few numbers: a call of copy() takes longer
-    const double* from = x + run.row;
-    double* to = out + run.index;
-    int left = run.count;
-    for (; left >= 4; left -= 4, from += 4, to += 4) store4(to, load4(from));
-    if (left > 0) to[0] = from[0];
-    if (left > 1) to[1] = from[1];
-    if (left > 2) to[2] = from[2];
+  for (const RowPiece& piece : f.pieces) store4(out + piece.index, load4(x + piece.row));
+  for (const SlipUnknowns& slip : f.slips) {
+    const double* at = x + slip.row;
+    out[slip.index] = at[0];
+    out[slip.index + 1] = slip.turn[0] * at[1] + slip.turn[1] * at[2];
   }
-  for (const SlipUnknown& slip : f.slips)
-    if (slip.turns) out[slip.index] = slip.along[0] * x[slip.row + 1] + slip.along[1] * x[slip.row + 2];
+  for (int i = f.count; i < f.padded; ++i) out[i] = 0.0;
 }
 
-/// W P of a contact that slips; W is symmetric, so its rows are columns.
-void move_by(const Problem& p, const SlipUnknown& slip, double* column) {
+/// W P of a contact that slips. W is symmetric: its rows are columns.
+void move_by(const Problem& p, const SlipUnknowns& slip, double* press, double* turn) {
   const int n = p.rows();
   const double *normal = p.dense.data() + static_cast<std::size_t>(slip.row) * n, *t = normal + n, *s = t + n;
-  const double press = slip.turns ? 0.0 : 1.0;
-  for (int i = 0; i < n; ++i) column[i] = press * normal[i] + slip.along[0] * t[i] + slip.along[1] * s[i];
+  for (int i = 0; i < n; ++i) {
+    press[i] = normal[i] + slip.press[0] * t[i] + slip.press[1] * s[i];
+    turn[i] = slip.turn[0] * t[i] + slip.turn[1] * s[i];
+  }
+}
+
+/// W P of all unknowns, with kSpare numbers behind each column: the last rows of W, which have none, are
+/// copied.
+void list_moves(const Problem& p, ImpulseMemory& f) {
+  const int n = p.rows(), next = n + kSpare;
+  double* to = f.moved.data();
+  for (const RowPiece& piece : f.pieces) {
+    for (int k = 0; k < piece.size; ++k) {
+      const double* row = p.dense.data() + static_cast<std::size_t>(piece.row + k) * n;
+      const bool last = piece.row + k + 2 >= n;
+      if (last) std::copy_n(row, n, to);
+      f.moves[piece.index + k] = last ? to : row;
+      if (last) to += next;
+    }
+  }
+  for (const SlipUnknowns& slip : f.slips) {
+    move_by(p, slip, to, to + next);
+    f.moves[slip.index] = to;
+    f.moves[slip.index + 1] = to + next;
+    to += 2 * next;
+  }
+}
+
+/// Columns that are symmetric, in whole panels.
+int mirrored_columns(const ImpulseMemory& f) { return f.slips.empty() ? f.padded : f.symmetric / 4 * 4; }
+
+/// Rows of the matrix that stick; of columns that are symmetric without what is above their panel. Piece by
+/// piece and not column by column, as test_rows() does it: many columns in one loop, and few loops.
+void fill_sticking(ImpulseMemory& f) {
+  const int mirrored = std::min(f.count, mirrored_columns(f));
+  for (const RowPiece& piece : f.pieces) {
+    const auto copy = [&](int begin, int end) {
+      double* out = f.matrix.data() + static_cast<std::size_t>(begin) * f.stride + piece.index;
+      for (int c = begin; c < end; ++c, out += f.stride) store4(out, load4(f.moves[c] + piece.row));
+    };
+    copy(0, std::min(mirrored, (piece.index + piece.size + 3) / 4 * 4));
+    copy(mirrored, f.count);
+  }
+}
+
+/// Rows of the matrix that slip.
+void fill_slipping(ImpulseMemory& f) {
+  for (const SlipUnknowns& slip : f.slips) {
+    double* out = f.matrix.data() + slip.index;
+    for (int c = 0; c < f.count; ++c, out += f.stride) {
+      const double* at = f.moves[c] + slip.row;
+      out[0] = at[0];
+      out[1] = slip.turn[0] * at[1] + slip.turn[1] * at[2];
+    }
+  }
 }
 
 /// The matrix of (2).
 void assemble(const Problem& p, ImpulseMemory& f) {
-  const int count = static_cast<int>(f.rows.size());
-  f.stride = (count + 3) / 4 * 4;
-  f.matrix.resize(static_cast<std::size_t>(f.stride) * f.stride);
-  f.column.resize(p.rows());
-  double* out = f.matrix.data();
-  auto slip = f.slips.begin();
-  for (int c = 0; c < count; ++c, out += f.stride) {
-    const double* column = p.dense.data() + static_cast<std::size_t>(f.rows[c]) * p.rows();
-    if (slip != f.slips.end() && slip->index == c) {
-      move_by(p, *slip++, f.column.data());
-      column = f.column.data();
-    }
-    test_rows(f, column, out);
-    std::fill(out + count, out + f.stride, 0.0);
-    out[c] += f.stiffness[c];
-  }
-  for (int c = count; c < f.stride; ++c, out += f.stride) {
-    std::fill_n(out, f.stride, 0.0);
-    out[c] = 1.0;
+  list_moves(p, f);
+  fill_sticking(f);
+  fill_slipping(f);
+  double* a = f.matrix.data();
+  for (int c = 0; c < f.count; ++c) a[static_cast<std::size_t>(c) * (f.stride + 1)] += f.stiffness[c];
+  for (int i = f.count; i < f.padded; ++i) {
+    double *row = a + i, *column = a + static_cast<std::size_t>(i) * f.stride;
+    for (int c = 0; c < f.padded; ++c, row += f.stride) *row = column[c] = 0.0;
+    column[i] = 1.0;
   }
 }
 
@@ -128,10 +165,128 @@ struct Panel {
   void subtract(const V4 (&by)[4], double* x) const {
     store4(x, load4(x) - by[0] * c0 - by[1] * c1 - by[2] * c2 - by[3] * c3);
   }
+
+  void store(double* columns, int stride, int i) const {
+    store4(columns + i, c0);
+    store4(columns + stride + i, c1);
+    store4(columns + 2 * stride + i, c2);
+    store4(columns + 3 * stride + i, c3);
+  }
+
+  /// Rows become columns.
+  void transpose() {
+    const V4 a = __builtin_shufflevector(c0, c1, 0, 4, 2, 6), b = __builtin_shufflevector(c0, c1, 1, 5, 3, 7);
+    const V4 c = __builtin_shufflevector(c2, c3, 0, 4, 2, 6), d = __builtin_shufflevector(c2, c3, 1, 5, 3, 7);
+    c0 = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    c1 = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    c2 = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    c3 = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+  }
 };
 
 void broadcast4(const double* x, V4 (&out)[4]) {
   for (int k = 0; k < 4; ++k) out[k] = broadcast(x[k]);
+}
+
+double inverse_of(double pivot) { return 1.0 / (std::abs(pivot) >= kTinyPivot ? pivot : kTinyPivot); }
+
+/// The 4 x 4 on the diagonal, factored.
+struct Corner {
+  V4 u01, u02, u12, u03, u13, u23;  // of U, each four times
+  V4 i0, i1, i2, i3;                // inverses of its diagonal, four times
+
+  /// @param a Where L and U go, with the inverses on the diagonal.
+  Corner(Panel x, double* a, int stride) {
+    const V4 zero = {};
+    i0 = broadcast(inverse_of(x.c0[0]));
+    const V4 l0 = __builtin_shufflevector(x.c0 * i0, zero, 4, 1, 2, 3);
+    u01 = broadcast(x.c1[0]), u02 = broadcast(x.c2[0]), u03 = broadcast(x.c3[0]);
+    x.c1 -= l0 * u01;
+    x.c2 -= l0 * u02;
+    x.c3 -= l0 * u03;
+    i1 = broadcast(inverse_of(x.c1[1]));
+    const V4 l1 = __builtin_shufflevector(x.c1 * i1, zero, 4, 5, 2, 3);
+    u12 = broadcast(x.c2[1]), u13 = broadcast(x.c3[1]);
+    x.c2 -= l1 * u12;
+    x.c3 -= l1 * u13;
+    i2 = broadcast(inverse_of(x.c2[2]));
+    const V4 l2 = __builtin_shufflevector(x.c2 * i2, zero, 4, 5, 6, 3);
+    u23 = broadcast(x.c3[2]);
+    x.c3 -= l2 * u23;
+    i3 = broadcast(inverse_of(x.c3[3]));
+    x.c0 = __builtin_shufflevector(i0, l0, 0, 5, 6, 7);
+    x.c1 = __builtin_shufflevector(__builtin_shufflevector(x.c1, i1, 0, 5, 2, 3), l1, 0, 1, 6, 7);
+    x.c2 = __builtin_shufflevector(__builtin_shufflevector(x.c2, i2, 0, 1, 6, 3), l2, 0, 1, 2, 7);
+    x.c3 = __builtin_shufflevector(x.c3, i3, 0, 1, 2, 7);
+    x.store(a, stride, 0);
+  }
+
+  /// x ← x U⁻¹: rows of L below. @return The same times U's diagonal: where A is symmetric, U's columns.
+  Panel divide(Panel& x) const {
+    Panel u = x;
+    x.c0 = u.c0 * i0;
+    u.c1 -= x.c0 * u01;
+    x.c1 = u.c1 * i1;
+    u.c2 = u.c2 - x.c0 * u02 - x.c1 * u12;
+    x.c2 = u.c2 * i2;
+    u.c3 = u.c3 - x.c0 * u03 - x.c1 * u13 - x.c2 * u23;
+    x.c3 = u.c3 * i3;
+    return u;
+  }
+};
+
+/// x ← L⁻¹ x, L of a corner.
+void solve_unit(const double* corner, int stride, Panel& x) {
+  const V4 zero = {};
+  const V4 l0 = __builtin_shufflevector(load4(corner), zero, 4, 1, 2, 3);
+  const V4 l1 = __builtin_shufflevector(load4(corner + stride), zero, 4, 5, 2, 3);
+  const V4 l2 = __builtin_shufflevector(load4(corner + 2 * stride), zero, 4, 5, 6, 3);
+  for (V4* v : {&x.c0, &x.c1, &x.c2, &x.c3}) {
+    *v -= l0 * broadcast((*v)[0]);
+    *v -= l1 * broadcast((*v)[1]);
+    *v -= l2 * broadcast((*v)[2]);
+  }
+}
+
+/// Four rows, from i on, of four columns, from c on: what the first k columns of L and rows of U leave of
+/// them.
+Panel reduce(const double* a, int stride, int i, int c, int k) {
+  const double *u = a + static_cast<std::size_t>(c) * stride, *l = a + i;
+  Panel x(u, stride, i);
+  for (int j = 0; j < k; ++j, l += stride) {
+    const V4 by = load4(l);
+    x.c0 -= by * broadcast(u[j]);
+    x.c1 -= by * broadcast(u[stride + j]);
+    x.c2 -= by * broadcast(u[2 * stride + j]);
+    x.c3 -= by * broadcast(u[3 * stride + j]);
+  }
+  return x;
+}
+
+/// A ← L and U of A = L U, without pivoting, four columns at a time. L has ones on its diagonal; U's is kept
+/// inverted. Of the columns that are symmetric only what is below the diagonal is read.
+void factor_matrix(ImpulseMemory& f) {
+  const int n = f.padded, stride = f.stride, mirrored = mirrored_columns(f);
+  double* a = f.matrix.data();
+  for (int c = 0; c < n; c += 4) {
+    double* columns = a + static_cast<std::size_t>(c) * stride;
+    if (c >= mirrored) {
+      for (int i = 0; i < c; i += 4) {
+        Panel x = reduce(a, stride, i, c, i);
+        solve_unit(a + static_cast<std::size_t>(i) * stride + i, stride, x);
+        x.store(columns, stride, i);
+      }
+    }
+    const Corner corner(reduce(a, stride, c, c, c), columns + c, stride);
+    for (int i = c + 4; i < n; i += 4) {
+      Panel x = reduce(a, stride, i, c, c);
+      Panel u = corner.divide(x);
+      x.store(columns, stride, i);
+      if (i >= mirrored) continue;
+      u.transpose();
+      u.store(a + static_cast<std::size_t>(i) * stride, stride, c);
+    }
+  }
 }
 
 /// Four rows of one column: less the multiples of those above them in a triangle with ones on its diagonal.
@@ -141,98 +296,42 @@ void solve_unit(const double* triangle, int stride, double* x) {
   x[3] -= triangle[3] * x[0] + triangle[stride + 3] * x[1] + triangle[2 * stride + 3] * x[2];
 }
 
-/// The 4 x 4 on the diagonal: L and U in place, U's diagonal inverted.
-void factor_corner(double* a, int stride) {
-  for (int k = 0; k < 4; ++k) {
-    double* pivot = a + static_cast<std::size_t>(k) * stride;
-    const double inverse = 1.0 / (std::abs(pivot[k]) >= kTinyPivot ? pivot[k] : kTinyPivot);
-    pivot[k] = inverse;
-    for (int i = k + 1; i < 4; ++i) pivot[i] *= inverse;
-    for (int c = k + 1; c < 4; ++c) {
-      double* column = a + static_cast<std::size_t>(c) * stride;
-      for (int i = k + 1; i < 4; ++i) column[i] -= column[k] * pivot[i];
-    }
-  }
-}
-
-/// Columns of L below a corner that is factored; four rows from i on.
-void divide_by_corner(const double* corner, int stride, double* columns, int i) {
-  const auto u = [&](int r, int c) { return broadcast(corner[static_cast<std::size_t>(c) * stride + r]); };
-  double *x0 = columns + i, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-  const V4 l0 = load4(x0) * u(0, 0);
-  const V4 l1 = (load4(x1) - l0 * u(0, 1)) * u(1, 1);
-  const V4 l2 = (load4(x2) - l0 * u(0, 2) - l1 * u(1, 2)) * u(2, 2);
-  const V4 l3 = (load4(x3) - l0 * u(0, 3) - l1 * u(1, 3) - l2 * u(2, 3)) * u(3, 3);
-  store4(x0, l0);
-  store4(x1, l1);
-  store4(x2, l2);
-  store4(x3, l3);
-}
-
-/// Four rows of one column of U: L⁻¹ of a factored corner times what stands there or, where A is symmetric,
-/// D Lᵀ of the rows of L that are found already.
-void finish_column(const double* corner, int stride, const double* pivots, const double* columns, int c,
-                   double* x) {
-  if (!pivots) return solve_unit(corner, stride, x);
-  for (int r = 0; r < 4; ++r) x[r] = pivots[r] * columns[static_cast<std::size_t>(r) * stride + c];
-}
-
-/// A ← L and U of A = L U, without pivoting, four columns at a time. L has ones on its diagonal; U's is kept
-/// inverted. Of the columns that are symmetric only what is below the diagonal is read.
-void factor_matrix(ImpulseMemory& f) {
-  const int n = f.stride;
-  const int symmetric = f.slips.empty() ? n : f.symmetric / 4 * 4;  // columns, in whole panels
-  double* a = f.matrix.data();
-  for (int k = 0; k < n; k += 4) {
-    double* columns = a + static_cast<std::size_t>(k) * n;
-    double* corner = columns + k;
-    factor_corner(corner, n);
-    for (int i = k + 4; i < n; i += 4) divide_by_corner(corner, n, columns, i);
-    double pivots[4];
-    for (int r = 0; r < 4; ++r) pivots[r] = 1 / corner[static_cast<std::size_t>(r) * n + r];
-    for (int c = k + 4; c < n; c += 2) {  // two columns share what is loaded of the panel
-      double *one = a + static_cast<std::size_t>(c) * n, *two = one + n;
-      const bool mirrored = c < symmetric;
-      finish_column(corner, n, mirrored ? pivots : nullptr, columns, c, one + k);
-      finish_column(corner, n, mirrored ? pivots : nullptr, columns, c + 1, two + k);
-      V4 by_one[4], by_two[4];
-      broadcast4(one + k, by_one);
-      broadcast4(two + k, by_two);
-      for (int i = mirrored ? c / 4 * 4 : k + 4; i < n; i += 4) {
-        const Panel panel(columns, n, i);
-        panel.subtract(by_one, one + i);
-        panel.subtract(by_two, two + i);
-      }
-    }
-  }
-}
-
 /// x ← A⁻¹ x.
 void solve_factored(const ImpulseMemory& f, double* x) {
-  const int n = f.stride;
+  const int n = f.padded, stride = f.stride;
   const double* a = f.matrix.data();
   V4 by[4];
   for (int k = 0; k < n; k += 4) {
-    const double* columns = a + static_cast<std::size_t>(k) * n;
-    solve_unit(columns + k, n, x + k);
+    const double* columns = a + static_cast<std::size_t>(k) * stride;
+    solve_unit(columns + k, stride, x + k);
     broadcast4(x + k, by);
-    for (int i = k + 4; i < n; i += 4) Panel(columns, n, i).subtract(by, x + i);
+    for (int i = k + 4; i < n; i += 4) Panel(columns, stride, i).subtract(by, x + i);
   }
   for (int k = n - 4; k >= 0; k -= 4) {
-    const double* columns = a + static_cast<std::size_t>(k) * n;
+    const double* columns = a + static_cast<std::size_t>(k) * stride;
     for (int c = 3; c >= 0; --c) {
-      const double* column = columns + static_cast<std::size_t>(c) * n + k;
+      const double* column = columns + static_cast<std::size_t>(c) * stride + k;
       x[k + c] *= column[c];
       for (int r = 0; r < c; ++r) x[k + r] -= column[r] * x[k + c];
     }
     broadcast4(x + k, by);
-    for (int i = 0; i < k; i += 4) Panel(columns, n, i).subtract(by, x + i);
+    for (int i = 0; i < k; i += 4) Panel(columns, stride, i).subtract(by, x + i);
   }
 }
 
 class Impulses final : public ProximalSpace {
  public:
-  Impulses(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {}
+  Impulses(const Problem& p, Workspace::Memory& m) : p_(p), m_(m) {
+    ImpulseMemory& f = m.impulse;
+    const std::size_t most = p.rows() + kSpare;
+    f.sticking.resize(p.block_count());
+    f.slipping.resize(p.block_count());
+    f.moves.resize(most);
+    for (std::vector<double>* v : {&f.stiffness, &f.column}) v->resize(most);
+    f.x.resize(most + kSpare);
+    f.moved.resize(std::max(f.moved.size(), most * most));
+    f.matrix.resize(std::max(f.matrix.size(), most * (most + 4)));
+  }
 
   /// Less only costs digits of impulses that are not unique; larger, slow parts of W need a second factor.
   double first_alpha() const override { return 1e-5; }
@@ -246,34 +345,50 @@ class Impulses final : public ProximalSpace {
 
   void solve(double alpha) override {
     ImpulseMemory& f = m_.impulse;
-    ProximalMemory& at = m_.proximal;
     pull(alpha);
-    f.x.assign(f.stride, 0.0);
     test_rows(f, f.column.data(), f.x.data());
     solve_factored(f, f.x.data());
-    for (int i = 0; i < p_.block_count(); ++i) {
-      const Block& block = p_.blocks[i];
-      const bool held = block.size == 1 && at.blocks[i].now == ProximalClass::kOpen;
-      std::fill_n(at.lambda.data() + block.row, block.size, held ? at.blocks[i].held : 0.0);
-    }
-    for (const SlipUnknown& slip : f.slips) {
-      for (int t = 0; t < 2; ++t) at.lambda[slip.row + 1 + t] += slip.along[t] * f.x[slip.index];
-      if (slip.turns) f.x[slip.index] = 0;  // nothing of it is along the normal
-    }
-    for (std::size_t k = 0; k < f.rows.size(); ++k) at.lambda[f.rows[k]] += f.x[k];
+    spread(m_.proximal.lambda);
   }
 
  private:
+  /// Impulses of all rows from the unknowns.
+  void spread(std::vector<double>& lambda) const {
+    constexpr double kOnes[8] = {1, 1, 1, 1, 0, 0, 0, 0};
+    const ImpulseMemory& f = m_.impulse;
+    const int rows = p_.rows();
+    std::fill(lambda.begin(), lambda.end(), 0.0);
+    for (const RowPiece& piece : f.pieces) {
+      const double* x = f.x.data() + piece.index;
+      double* to = lambda.data() + piece.row;
+      if (piece.row + 4 <= rows)
+        store4(to,
+               load4(x) * load4(kOnes + 4 - piece.size));  // what comes after it is written later, or zero
+      else
+        for (int r = 0; r < piece.size; ++r) to[r] = x[r];
+    }
+    for (const SlipUnknowns& slip : f.slips) {
+      const double* x = f.x.data() + slip.index;  // what comes after the last unknown is multiplied by zero
+      double* to = lambda.data() + slip.row;
+      to[0] = x[0];
+      for (int t = 0; t < 2; ++t) to[1 + t] = slip.press[t] * x[0] + slip.turn[t] * x[1];
+    }
+    for (const int i : f.held) lambda[p_.blocks[i].row] = m_.proximal.blocks[i].held;
+  }
+
   /// q and what the held rows add to it.
   void add_held() {
     ImpulseMemory& f = m_.impulse;
-    f.q.assign(p_.q.begin(), p_.q.end());
-    for (int i = 0; i < p_.block_count(); ++i) {
+    f.held.clear();
+    for (int i = 0, blocks = p_.block_count(); i < blocks; ++i) {
       const ProximalBlock& b = m_.proximal.blocks[i];
-      if (p_.blocks[i].kind == RowKind::kCone || b.now != ProximalClass::kOpen || b.held == 0) continue;
+      if (p_.blocks[i].kind != RowKind::kBox || b.now != ProximalClass::kOpen || b.held == 0) continue;
+      if (f.held.empty()) f.q.assign(p_.q.begin(), p_.q.end());
+      f.held.push_back(i);
       const double* row = p_.dense.data() + static_cast<std::size_t>(p_.blocks[i].row) * p_.rows();
       axpy(b.held, row, f.q.data(), p_.rows());
     }
+    q_ = f.held.empty() ? p_.q.data() : f.q.data();
   }
 
   /// column ← A λ̄ − q.
@@ -282,12 +397,13 @@ class Impulses final : public ProximalSpace {
     for (int i = 0; i < p_.block_count(); ++i) {
       const Block& block = p_.blocks[i];
       for (int r = block.row; r < block.row + block.size; ++r)
-        f.column[r] = alpha * m_.proximal.pull[i] * m_.proximal.centre[r] - f.q[r];
+        f.column[r] = alpha * m_.proximal.pull[i] * m_.proximal.centre[r] - q_[r];
     }
   }
 
   const Problem& p_;
   Workspace::Memory& m_;
+  const double* q_ = nullptr;  // rows
 };
 
 }  // namespace

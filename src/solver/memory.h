@@ -55,8 +55,9 @@ struct ProximalBlock {
 
 struct ProximalMemory {
   std::vector<double> lambda, admissible, centre;  // rows
-  std::vector<double> from, step;                  // rows: of the search along a step
   std::vector<double> u;                           // rows: velocities of the proximal problem
+  std::vector<double> from, u_from;                // rows: λ and u before a step
+  std::vector<double> to, u_to;                    // rows: and after it
   std::vector<double> pull;                        // blocks: A / α
   std::vector<ProximalBlock> blocks;
 };
@@ -82,33 +83,35 @@ struct RangeMemory {
   std::vector<ProximalClass> classes;  // blocks: as they were when F' was factored
 };
 
-/// An unknown of impulse_newton.cc that is not the impulse of one row: of a contact that slips, how it
-/// presses or how its friction turns.
-struct SlipUnknown {
-  int index = 0;  // among the unknowns
-  int row = 0;    // the contact's first
-  bool turns = false;
-  double along[2] = {};  // tangents: μ e of what presses, ⊥ of what turns
+/// Up to four unknowns of impulse_newton.cc, from `index` on: the impulses of the rows from `row` on.
+struct RowPiece {
+  int index = 0, row = 0, size = 0;
 };
 
-/// Unknowns from `index` on that are the impulses of the rows from `row` on.
-struct RowRun {
-  int index = 0, row = 0, count = 0;
+/// The unknowns of a contact that slips: how it presses and, where it can, how its friction turns.
+struct SlipUnknowns {
+  int index = 0;                       // of what presses; what turns is the next
+  int row = 0;                         // the contact's first
+  double press[2] = {}, turn[2] = {};  // along the tangents: μ e and ⊥; the latter zero where nothing turns
 };
 
-/// See impulse_newton.cc. Columns of the matrix are `stride` apart.
+/// See impulse_newton.cc. What is written by fours has room for three more.
 struct ImpulseMemory {
-  int stride = 0;                  // unknowns, rounded up to four
-  int symmetric = 0;               // unknowns of rows that stick, which come first
-  std::vector<int> slipping;       // blocks
-  std::vector<int> rows;           // by unknown: its row, or the contact's first
-  std::vector<double> stiffness;   // by unknown: added to the diagonal
-  std::vector<RowRun> runs;        // of all unknowns but those that turn
-  std::vector<SlipUnknown> slips;  // in the order of the unknowns
-  std::vector<double> matrix;      // stride x stride, then its factors
-  std::vector<double> column;      // rows
-  std::vector<double> q;           // rows: q and what the held rows add
-  std::vector<double> x;           // stride
+  int count = 0;                        // unknowns
+  int padded = 0;                       // the same, rounded up to four
+  int stride = 0;                       // from column to column of the matrix, padded + 4
+  int symmetric = 0;                    // unknowns of rows that stick, which come first
+  std::vector<int> sticking, slipping;  // blocks; beyond those that do, anything
+  std::vector<int> held;                // blocks whose impulse is at a bound that is not zero
+  std::vector<RowPiece> pieces;         // of rows that stick
+  std::vector<SlipUnknowns> slips;      // after them
+  std::vector<double> stiffness;        // by unknown: added to the diagonal
+  std::vector<const double*> moves;     // by unknown: its column of W P, over all rows
+  std::vector<double> moved;            // where these are written, unless they are W's
+  std::vector<double> matrix;           // padded x padded, then its factors
+  std::vector<double> column;           // rows: the right side
+  std::vector<double> q;                // rows: q and what the held rows add, if there are any
+  std::vector<double> x;                // padded
 };
 
 /// One contact that a subsystem rests on, see guess.cc.

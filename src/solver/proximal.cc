@@ -87,7 +87,11 @@ void keep_slipping(const Problem& p, ProximalMemory& f) {
 void project(const Problem& p, std::span<double> lambda) {
   for (const Block& block : p.blocks) {
     double* x = lambda.data() + block.row;
-    if (block.kind == RowKind::kCone) project_cone(x, block.size, p.friction[block.row + 1]);
+    if (block.kind == RowKind::kCone) {
+      const double mu = p.friction[block.row + 1];
+      const bool inside = x[0] >= 0.0 && x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0];
+      if (!inside) project_cone(x, 3, mu);
+    }
     if (block.kind == RowKind::kComplementarity) x[0] = std::max(0.0, x[0]);
     if (block.kind == RowKind::kBox) x[0] = std::clamp(x[0], p.lower[block.row], p.upper[block.row]);
   }
@@ -97,14 +101,12 @@ void project(const Problem& p, std::span<double> lambda) {
 double proximal_residual(const Problem& p, double alpha, Workspace::Memory& m) {
   ProximalMemory& f = m.proximal;
   row_velocities(p, f.lambda, m.velocity, f.u);
-  double sum = 0.0;
-  for (int i = 0; i < p.block_count(); ++i) {
+  for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
     const double pull = alpha * f.pull[i];
     for (int r = block.row; r < block.row + block.size; ++r) f.u[r] += pull * (f.lambda[r] - f.centre[r]);
-    sum += block_natural_map(p, i, f.lambda, f.u, m.rho[i]) / (m.rho[i] * m.rho[i]);
   }
-  return std::sqrt(sum);
+  return natural_map(p, f.lambda, f.u, m.rho);
 }
 
 /// λ ← what solves (2) to (4) about the centre; admissible ← the same within cones and bounds.
@@ -117,17 +119,24 @@ double solve_classes(const Problem& p, double alpha, ProximalSpace& space, Works
   return check(p, f.admissible, m);
 }
 
+/// x ← the point at `part` of the way to it from `from`.
+void go_part(double part, std::span<const double> from, std::span<const double> to, std::span<double> x) {
+  for (std::size_t r = 0; r < x.size(); ++r) x[r] = from[r] + part * (to[r] - from[r]);
+}
+
 /// λ ← the best of λ and of what lies a half, a quarter and an eighth of the way to it from `from`: between
-/// classes that call each other, whole steps go to and fro. @return Residual of the proximal problem there.
-double search_along(const Problem& p, double alpha, double residual, Workspace::Memory& m) {
+/// classes that call each other, whole steps go to and fro. Velocities are linear: u goes with it.
+/// @return Residual of the proximal problem there.
+double search_along(const Problem& p, double residual, Workspace::Memory& m) {
   constexpr double kLeast = 0.1;
   ProximalMemory& f = m.proximal;
   const auto go = [&](double part) {
-    for (int r = 0; r < p.rows(); ++r) f.lambda[r] = f.from[r] + part * f.step[r];
-    return proximal_residual(p, alpha, m);
+    go_part(part, f.from, f.to, f.lambda);
+    go_part(part, f.u_from, f.u_to, f.u);
+    return natural_map(p, f.lambda, f.u, m.rho);
   };
-  f.step.resize(p.rows());
-  for (int r = 0; r < p.rows(); ++r) f.step[r] = f.lambda[r] - f.from[r];
+  f.to.assign(f.lambda.begin(), f.lambda.end());
+  f.u_to.assign(f.u.begin(), f.u.end());
   double best = 1;
   for (double part = 0.5; part > kLeast; part *= 0.5) {
     const double there = go(part);
@@ -165,6 +174,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
   ProximalMemory& f = m.proximal;
   const double before = residual;
   f.from.resize(p.rows());
+  f.u_from.resize(p.rows());
   double now = before;
   for (int k = 1;; ++k) {
     classify(p, m);
@@ -174,6 +184,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
     }
     space.factor(alpha);
     std::swap(f.from, f.lambda);
+    std::swap(f.u_from, f.u);
     residual = solve_classes(p, alpha, space, m);
     if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
     if (residual > (k < kLate ? kAstray : kLateShare) * before) {
@@ -184,7 +195,7 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
     }
     double next = proximal_residual(p, alpha, m);
     if (next <= kInnerGoal * before) return k;
-    if (next > now) next = search_along(p, alpha, next, m);
+    if (next > now) next = search_along(p, next, m);
     now = next;
   }
 }
@@ -221,7 +232,6 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   double before = m.best_residual;
   int failures = 0;
   bool astray = false;
-  const double least_alpha = kRounding * norm_q(p) / m.target;
   for (int left = max_solves; left > 0 && failures < kMostFailures;) {
     double after = before;
     centre_on_impulses(m);
@@ -240,7 +250,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
     if (after <= m.target) return;
     if (astray || after < kOuterGain * before) {
       before = after;
-      if (astray || slow) alpha = std::max(least_alpha, kDecrease * alpha);
+      if (astray || slow) alpha = std::max(kRounding * norm_q(p) / m.target, kDecrease * alpha);
       continue;
     }
     if (m.best_residual <= acceptable && !slow) return;

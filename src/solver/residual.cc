@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/simd.h"
 #include "solver/cone.h"
 
 namespace karakuri::solver {
@@ -50,21 +51,16 @@ double contact_natural_map(double mu, const double* lambda, const double* u, dou
   if (x[0] >= 0.0 && t <= square(mu * x[0])) return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
   const double all = lambda[0] * lambda[0] + lambda[1] * lambda[1] + lambda[2] * lambda[2];
   if (x[0] <= 0.0 && mu * mu * t <= square(x[0])) return all;
-  project_cone(x, 3, mu);
-  return square(4.0 * kEpsilon) * all + square(lambda[0] - x[0]) + square(lambda[1] - x[1]) +
-         square(lambda[2] - x[2]);
+  const double root = std::sqrt(t), n = (x[0] + mu * root) / (1.0 + mu * mu), factor = mu * n / root;
+  return square(4.0 * kEpsilon) * all + square(lambda[0] - n) + square(lambda[1] - factor * x[1]) +
+         square(lambda[2] - factor * x[2]);
 }
 
-/// |F|² of one block.
-double block_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
-                         double rho) {
-  const double* mu = p.friction.data() + block.row;
-  if (block.kind == RowKind::kCone && block.size == 3 && mu[1] == mu[2] && mu[1] > 0)
-    return contact_natural_map(mu[1], lambda, u, rho);
-  if (block.kind == RowKind::kCone) return cone_natural_map(cone_scale(p, block), block.size, lambda, u, rho);
+/// Of rows that are free or bounded on both sides.
+double row_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
+                       double rho) {
   double low = -kInfinity;
   double high = kInfinity;
-  if (block.kind == RowKind::kComplementarity) low = 0.0;
   if (block.kind == RowKind::kBox) {
     low = p.lower[block.row];
     high = p.upper[block.row];
@@ -75,6 +71,17 @@ double block_natural_map(const Problem& p, const Block& block, const double* lam
     sum += square(x < low ? lambda[i] - low : x > high ? lambda[i] - high : rho * u[i]);
   }
   return sum;
+}
+
+/// |F|² of one block.
+inline double block_natural_map(const Problem& p, const Block& block, const double* lambda, const double* u,
+                                double rho) {
+  if (block.kind == RowKind::kComplementarity)
+    return square(lambda[0] - rho * u[0] < 0.0 ? lambda[0] : rho * u[0]);
+  if (block.kind != RowKind::kCone) return row_natural_map(p, block, lambda, u, rho);
+  const double* mu = p.friction.data() + block.row;
+  if (block.size == 3 && mu[1] == mu[2] && mu[1] > 0) return contact_natural_map(mu[1], lambda, u, rho);
+  return cone_natural_map(cone_scale(p, block), block.size, lambda, u, rho);
 }
 
 double bound_violation(const Problem& p, const Block& block, const double* lambda) {
@@ -130,7 +137,7 @@ double block_natural_map(const Problem& p, int i, std::span<const double> lambda
 double natural_map(const Problem& p, std::span<const double> lambda, std::span<const double> u,
                    std::span<const double> rho) {
   double sum = 0.0;
-  for (int i = 0; i < p.block_count(); ++i) {
+  for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
     const double r = rho.empty() ? 1.0 : rho[i];
     sum += block_natural_map(p, block, lambda.data() + block.row, u.data() + block.row, r) / (r * r);
@@ -139,12 +146,15 @@ double natural_map(const Problem& p, std::span<const double> lambda, std::span<c
 }
 
 void block_rho(const Problem& p, std::span<double> rho) {
-  double w[kMaxBlockSize];
-  for (int i = 0; i < p.block_count(); ++i) {
+  const bool dense = p.storage == OperatorKind::kDense;
+  const std::size_t next = dense ? p.q.size() + 1 : 1;
+  double other[kMaxBlockSize];
+  for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
-    block_diagonal(p, i, w);
+    if (!dense) block_diagonal(p, i, other);
+    const double* w = dense ? p.dense.data() + block.row * next : other;
     double trace = 0.0;
-    for (int k = 0; k < block.size; ++k) trace += std::abs(w[k]) + p.compliance[block.row + k];
+    for (int k = 0; k < block.size; ++k) trace += std::abs(w[k * next]) + p.compliance[block.row + k];
     rho[i] = trace > 0.0 ? block.size / trace : 1.0;
   }
 }
@@ -166,10 +176,6 @@ Residuals measure_all(const Problem& p, std::span<const double> lambda, std::spa
   return worst;
 }
 
-double norm_q(const Problem& p) {
-  double sum = 0.0;
-  for (const double q : p.q) sum += q * q;
-  return std::sqrt(sum);
-}
+double norm_q(const Problem& p) { return std::sqrt(simd::dot(p.q.data(), p.q.data(), p.rows())); }
 
 }  // namespace karakuri::solver

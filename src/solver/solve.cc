@@ -62,18 +62,21 @@ std::string_view name_of(Status status) {
 
 namespace {
 
-/// Whether the impulse of a contact with the same friction in all directions is in its cone.
-bool is_inside(const Problem& p, const Block& block, const double* x) {
+/// Whether the impulse of a contact with the same friction in all directions, or of a row that only pushes,
+/// is admissible: the usual blocks and impulses.
+bool is_surely_admissible(const Problem& p, const Block& block, const double* x) {
+  const bool pushes = x[0] >= 0.0 && x[0] < kInfinity;
+  if (block.kind == RowKind::kComplementarity) return pushes;
+  if (block.kind != RowKind::kCone || block.size != 3) return false;
   const double mu = p.friction[block.row + 1];
-  return block.size == 3 && mu == p.friction[block.row + 2] && x[0] >= 0.0 && x[0] < kInfinity &&
-         x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0];
+  return pushes && mu == p.friction[block.row + 2] && x[1] * x[1] + x[2] * x[2] <= mu * mu * x[0] * x[0];
 }
 
 /// The warm start is a guess: what is not finite or not admissible in it is dropped, not reported.
 void clean_warm_start(const Problem& p, std::span<double> lambda) {
   for (const Block& block : p.blocks) {
     double* x = lambda.data() + block.row;
-    if (block.kind == RowKind::kCone && is_inside(p, block, x)) continue;
+    if (is_surely_admissible(p, block, x)) continue;
     const bool finite = std::all_of(x, x + block.size, [](double v) { return std::isfinite(v); });
     if (!finite) std::fill_n(x, block.size, 0.0);
     if (block.kind == RowKind::kComplementarity) x[0] = std::max(0.0, x[0]);
