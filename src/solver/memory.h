@@ -191,7 +191,8 @@ struct Workspace::Memory {
   std::vector<double> q;             // rows: what the sweeps use for q and C, with a proximal term or without
   std::vector<double> compliance;    //
   std::vector<double> rho;           // blocks; empty for Measure::kUnit
-  std::vector<double> best;          // rows: impulses with the smallest residual so far
+  std::vector<double> best, best_u;  // rows: impulses with the smallest residual so far, and their velocities
+  std::vector<double> returned_u;    // rows: Workspace::velocities()
   Problem frictionless;              // feasibility.cc
   std::vector<double> drift;         // rows; feasibility.cc
   std::vector<double> start, found;  // rows; default: before and after elimination

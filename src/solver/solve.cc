@@ -14,6 +14,8 @@ Workspace::~Workspace() = default;
 Workspace::Workspace(Workspace&&) noexcept = default;
 Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 
+std::span<const double> Workspace::velocities() const { return memory_->returned_u; }
+
 namespace {
 
 struct Name {
@@ -95,12 +97,17 @@ void clean_warm_start(const Problem& p, std::span<double> lambda) {
 void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
   m.u.resize(p.rows());
   m.best.resize(p.rows());
+  m.best_u.resize(p.rows());
   m.velocity.resize(p.velocities());
   m.best_residual = kInfinity;
   m.local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
   m.target = settings.tolerance * norm_q(p) + settings.absolute;
   m.rho.resize(settings.measure == Measure::kScaled ? p.block_count() : 0);
-  if (!m.rho.empty()) block_rho(p, m.rho);
+  if (m.rho.empty()) return;
+  if (settings.rho.empty())
+    block_rho(p, m.rho);
+  else
+    std::copy(settings.rho.begin(), settings.rho.end(), m.rho.begin());
 }
 
 constexpr int kMaxPivotRows = 4000;        // dense matrices of the pivoting methods: 128 MB
@@ -203,6 +210,7 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
   if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
   report.residual = last ? check(p, lambda, m) : m.best_residual;
+  std::swap(m.returned_u, last ? m.u : m.best_u);
   report.target = m.target;
   if (report.residual <= report.target) {
     report.status = Status::kConverged;

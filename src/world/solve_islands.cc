@@ -295,9 +295,11 @@ solver::Report step(const Task& t, double square_of_motion, solver::Settings set
   state_velocities(t);
   prepare_large(t, square_of_motion, settings);
   follow_motion(t, square_of_motion, settings);
+  settings.rho = s.rho;
   const solver::Report report = solve_or_default(p, settings, s, s.lambda, refused);
-  solver::apply_operator(p, s.lambda, s.velocity, s.change);
-  for (std::size_t i = 0; i < s.change.size(); ++i) s.u_free[i] += s.change[i];
+  if (!std::isfinite(report.residual)) return report;
+  const std::span<const double> u = s.solver.velocities();
+  for (std::size_t i = 0; i < u.size(); ++i) s.u_free[i] += u[i] - p.q[i] - p.compliance[i] * s.lambda[i];
   return report;
 }
 

@@ -51,6 +51,8 @@ struct Settings {
   bool trusted = false;  ///< the problem is not validated: whoever states it knows that it is sound
   /// default: rows above which newton is not tried (memory and time of its factorisation)
   int max_newton_rows = 20000;
+  /// block_rho() of the problem, from whoever has it already; else it is computed
+  std::span<const double> rho = {};
 };
 
 struct Report {
@@ -70,6 +72,8 @@ class Workspace {
   ~Workspace();
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
+  /// (W + C) λ + q of the impulses that solve() returned last.
+  std::span<const double> velocities() const;
   struct Memory;
   Memory& memory() { return *memory_; }
 
