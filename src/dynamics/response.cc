@@ -138,7 +138,7 @@ void fill_by_factor(const Model& model, std::span<const ImpulseRow> rows, const 
 
 void ResponseBuffers::fit(const Model& model) {
   group_at.resize(model.bodies.size(), -1);
-  lanes.path_of_body.resize(model.bodies.size(), 0);
+  place_bodies(model, lanes);
   if (model.max_depth > kFactorDepthLimit)
     mass_matrix.reset();
   else if (!mass_matrix)

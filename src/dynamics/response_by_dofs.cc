@@ -39,64 +39,58 @@ void store8(double* p, V8 v) { std::memcpy(p, &v, sizeof v); }
 
 int padded(int n) { return (n + kWidth - 1) / kWidth * kWidth; }
 
-/// Bits of the tree that begins with dof `first`. @return Where they start; -1: there are too many.
-int bits_of_tree(const Model& model, int first, Lanes& l) {
+/// Room for `count` numbers, of which the old are not cleared.
+void reserve(std::size_t count, std::vector<double>& v) {
+  if (v.size() < count) v.resize(count);
+}
+
+/// How many dofs of a tree, from the first on, are translations.
+int leading_translations(const Model& model, int first, int dofs) {
+  int k = 0;
+  while (k < dofs && model.dofs[first + k].kind == DofKind::kTranslation) ++k;
+  return k;
+}
+
+/// The dofs that move a body, as bits from the tree's first on.
+Bits path_of(const Model& model, const Body& body) {
+  const Dof& last = model.dofs[last_dof(body)];
+  const std::int32_t* path = model.paths.data() + last.path;
+  Bits bits = 0;
+  for (int d = 0; d <= last.depth; ++d) bits |= Bits{1} << (path[d] - path[0]);
+  return bits;
+}
+
+/// Bits of a tree. @return Where they start; -1: there are too many.
+int bits_of_tree(const Lanes::Tree& wanted, Lanes& l) {
   for (const Lanes::Tree& tree : l.trees)
-    if (tree.first_dof == first) return tree.first_bit;
-  const int root = model.dofs[first].body;
-  const Tree& tree_of_root = model.trees[model.bodies[root].tree];
-  const int dofs = last_dof(model.bodies[tree_of_root.last - 1]) + 1 - first;
+    if (tree.first_dof == wanted.first_dof) return tree.first_bit;
   const int bit = l.trees.empty() ? 0 : l.trees.back().first_bit + l.trees.back().dofs;
-  if (bit + dofs > kMostDofs) return -1;
-  l.trees.push_back({root, first, dofs, bit});
+  if (bit + wanted.dofs > kMostDofs) return -1;
+  l.trees.push_back(wanted);
+  l.trees.back().first_bit = bit;
   return bit;
 }
 
-/// The dofs that move a body; 0: there are too many.
-Bits path_of(const Model& model, int body, ResponseBuffers& b) {
-  Bits& known = b.lanes.path_of_body[body];
-  if (known != 0) return known;
-  const Dof& last = model.dofs[last_dof(model.bodies[body])];
-  const std::int32_t* path = model.paths.data() + last.path;
-  const int bit = bits_of_tree(model, path[0], b.lanes);
-  if (bit < 0) return 0;
-  for (int d = 0; d <= last.depth; ++d) known |= Bits{1} << (bit + path[d] - path[0]);
-  b.lanes.bodies.push_back(body);
-  return known;
-}
-
-/// Room for lanes up to `count`, at rest.
+/// Room for lanes up to `count`, on which nothing acts.
 void grow(int count, Lanes& l) {
   l.path.resize(padded(count), 0);
-  l.impulse.resize(6 * l.path.size(), 0.0);
+  l.sides.resize(l.path.size(), {});
 }
 
 /// What all sides on one body share.
-struct Place {
-  int body = 0;
+struct Here {
+  int body = 0, root = 0;
   Bits path = 0;
-  V3 origin = zero3();  // of the root
 };
 
 /// @return Whether there are few enough dofs.
-bool go_to(const Model& model, const Workspace& ws, int body, ResponseBuffers& b, Place& place) {
-  if (body == place.body) return true;
-  const Bits path = path_of(model, body, b);
-  if (path == 0) return false;
-  const int root = model.trees[model.bodies[body].tree].first;
-  place = {body, path, load(ws.pose[root].p)};
+bool go_to(int body, Lanes& l, Here& here) {
+  if (body == here.body) return true;
+  const Lanes::Place& place = l.place_of_body[body];
+  const int bit = place.path == 0 ? -1 : bits_of_tree(place.tree, l);
+  if (bit < 0) return false;
+  here = {body, place.tree.root, place.path << bit};
   return true;
-}
-
-void set_lane(const ImpulseRow& row, int lane, double sign, const Place& place, Lanes& l) {
-  const V3 f = v3(row.force) * sign;
-  const V3 n = plus_scaled(cross(v3(row.point) - place.origin, f), v3(row.moment), sign);
-  double* to = l.impulse.data() + lane / kWidth * kImpulses + lane % kWidth;
-  for (int k = 0; k < 3; ++k) {
-    to[kWidth * k] = n[k];
-    to[kWidth * (3 + k)] = f[k];
-  }
-  l.path[lane] = place.path;
 }
 
 /// The lane of another side of a row.
@@ -109,85 +103,146 @@ int add_lane(int rows, int row, Lanes& l) {
 
 /// A lane for each side of each row. The first side of a row has the row's own lane, others have lanes after
 /// all rows. @return Whether all dofs have a bit.
-bool fill_lanes(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
-                ResponseBuffers& b) {
-  Lanes& l = b.lanes;
+bool assign_lanes(std::span<const ImpulseRow> rows, Lanes& l) {
   l.path.clear();
-  l.impulse.clear();
+  l.sides.clear();
   l.row_of_extra.clear();
   const int count = static_cast<int>(rows.size());
   grow(count, l);
-  Place place;
+  Here here;
   for (int i = 0; i < count; ++i) {
     for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
       if (row->body == row->other) continue;  // does nothing
       for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
         if (body == 0) continue;
-        if (!go_to(model, ws, body, b, place)) return false;
-        set_lane(*row, l.path[i] == 0 ? i : add_lane(count, i, l), sign, place, l);
+        if (!go_to(body, l, here)) return false;
+        const int lane = l.path[i] == 0 ? i : add_lane(count, i, l);
+        l.path[lane] = here.path;
+        l.sides[lane] = {row, here.root, sign};
       }
     }
   }
   return true;
 }
 
-Lanes::Dof dof_of(V3 S_n, V3 S_f, V3 U_n, V3 U_f, double inverse_d) {
-  Lanes::Dof out;
-  for (int k = 0; k < 3; ++k) {
-    out.S[k] = S_n[k], out.S[3 + k] = S_f[k];
-    out.U[k] = U_n[k], out.U[3 + k] = U_f[k];
+void transpose(V4 (&t)[4]) {
+  const V4 a = __builtin_shufflevector(t[0], t[1], 0, 4, 2, 6),
+           b = __builtin_shufflevector(t[0], t[1], 1, 5, 3, 7);
+  const V4 c = __builtin_shufflevector(t[2], t[3], 0, 4, 2, 6),
+           d = __builtin_shufflevector(t[2], t[3], 1, 5, 3, 7);
+  t[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  t[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  t[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/// The impulses of four lanes, seen at the origins of their roots.
+void fill_impulses(const Workspace& ws, const Lanes::Side* sides, double* to) {
+  V4 arm[4] = {}, n[4] = {}, f[4] = {};
+  for (int k = 0; k < 4; ++k) {
+    const auto& [row, root, sign] = sides[k];
+    if (!row) continue;
+    arm[k] = (v3(row->point) - load(ws.pose[root].p)).m;
+    n[k] = (v3(row->moment) * sign).m;
+    f[k] = (v3(row->force) * sign).m;
   }
-  out.weight = inverse_d;
-  return out;
+  transpose(arm), transpose(n), transpose(f);
+  for (int c = 0; c < 3; ++c) {
+    const int y = (c + 1) % 3, z = (c + 2) % 3;
+    store4(to + c * kWidth, n[c] + arm[y] * f[z] - arm[z] * f[y]);
+    store4(to + (3 + c) * kWidth, f[c]);
+  }
+}
+
+/// @return Whether all dofs have a bit.
+bool fill_lanes(std::span<const ImpulseRow> rows, const Workspace& ws, Lanes& l) {
+  if (!assign_lanes(rows, l)) return false;
+  const int lanes = static_cast<int>(l.path.size());
+  reserve(6 * l.path.size(), l.impulse);
+  for (int i = 0; i < lanes; i += 4)
+    fill_impulses(ws, l.sides.data() + i, l.impulse.data() + i / kWidth * kImpulses + i % kWidth);
+  return true;
+}
+
+void set_dof(V3 S_n, V3 S_f, V3 U_n, V3 U_f, double inverse_d, Lanes::Dof& out) {
+  const V3 parts[] = {S_n, S_f, U_n, U_f};
+  for (int k = 0; k < 4; ++k) store4(out.numbers + 3 * k, parts[k].m);  // the next overwrites the fourth lane
+  out.numbers[12] = inverse_d;
 }
 
 /// A body that is its own tree: M is diagonal in principal axes at the centre of mass.
-Lanes::Dof dof_of_free_body(const Model& model, const Workspace& ws, int i, int k) {
+void find_dof_of_free_body(const Model& model, const Workspace& ws, int i, int k, Lanes::Dof& out) {
   const FreeBody& free = model.free_bodies[model.bodies[i].extra];
   if (k < 3) {
     V3 axis = zero3();
     axis.m[k] = 1;
-    return dof_of(zero3(), axis, zero3(), zero3(), 1 / model.bodies[i].mass);
+    return set_dof(zero3(), axis, zero3(), zero3(), 1 / model.bodies[i].mass, out);
   }
   const M3 R = load(ws.pose[i].R);
   const V3 axis = R * load(free.axes.column[k - 3]);
-  return dof_of(axis, cross(R * load(free.com), axis), zero3(), zero3(), load(free.inverse_moments)[k - 3]);
+  set_dof(axis, cross(R * load(free.com), axis), zero3(), zero3(), load(free.inverse_moments)[k - 3], out);
 }
 
-Lanes::Dof dof_at(const Model& model, const Workspace& ws, int v, int root) {
-  const int i = model.dofs[v].body;
-  const Body& body = model.bodies[i];
-  if (body.alone) return dof_of_free_body(model, ws, i, v - body.first_v);
+/// Dof k of a tree. Written where it stays: a copy would wait for the stores.
+void find_dof(const Model& model, const Workspace& ws, const Lanes::Tree& tree, int k, Lanes::Dof& out) {
+  if (tree.alone) return find_dof_of_free_body(model, ws, tree.root, k, out);
+  const int v = tree.first_dof + k, i = model.dofs[v].body;
   const Workspace::Pivot& pivot = ws.pivot[v];
-  const V3 axis = load(ws.axis[v]), arm = load(ws.pose[i].p) - load(ws.pose[root].p);
+  const V3 axis = load(ws.axis[v]), arm = load(ws.pose[i].p) - load(ws.pose[tree.root].p);
   const V3 U_f = load(pivot.Uf), U_n = load(pivot.Un) + cross(arm, U_f);
+  V3 S_n = axis, S_f = cross(arm, axis);
   switch (model.dofs[v].kind) {
-    case DofKind::kTranslation: return dof_of(zero3(), axis, U_n, U_f, pivot.inverse_d);
-    case DofKind::kScrew:
-      return dof_of(axis, plus_scaled(cross(arm, axis), axis, body.pitch), U_n, U_f, pivot.inverse_d);
+    case DofKind::kTranslation: S_n = zero3(), S_f = axis; break;
+    case DofKind::kScrew: S_f = plus_scaled(S_f, axis, model.bodies[i].pitch); break;
     case DofKind::kRotation: break;
   }
-  return dof_of(axis, cross(arm, axis), U_n, U_f, pivot.inverse_d);
+  set_dof(S_n, S_f, U_n, U_f, pivot.inverse_d, out);
 }
 
-/// (1) of one dof, for the groups of lanes that it moves. Two loops: the twelve numbers of a dof do not fit
-/// in registers together.
-void take_dof(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
+/// y of one dof, for the groups of lanes that it moves; what it reads are numbers [first, last).  (1)
+template <int first, int last>
+void project(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, const Lanes& l) {
   for (Bits todo = groups; todo != 0; todo &= todo - 1) {
     const int g = std::countr_zero(todo);
     const double* F = l.impulse.data() + g * kImpulses;
-    const auto times = [&](int c) { return load8<V8>(F + c * kWidth) * dof.S[c]; };
-    const V8 sum = (times(0) + times(1) + times(2)) + (times(3) + times(4) + times(5));
+    const auto times = [&](int c) { return load8<V8>(F + c * kWidth) * dof.S()[c]; };
+    V8 sum = times(first) + times(first + 1) + times(first + 2);
+    if constexpr (last - first == 6) sum += times(3) + times(4) + times(5);
     const V8 y = (load8<Bits8>(l.path.data() + g * kWidth) & bit) != 0 ? sum : V8{};
     store8(column + g * kWidth, y);
-    store8(scaled + g * kWidth, y * dof.weight);
+    store8(scaled + g * kWidth, y * dof.weight());
   }
+}
+
+/// What one dof leaves of the impulses' numbers [first, 6).  (1)
+template <int first>
+void pass_on(const Lanes::Dof& dof, Bits groups, const double* scaled, Lanes& l) {
   for (Bits todo = groups; todo != 0; todo &= todo - 1) {
     const int g = std::countr_zero(todo);
     double* F = l.impulse.data() + g * kImpulses;
     const V8 s = load8<V8>(scaled + g * kWidth);
-    for (int c = 0; c < 6; ++c) store8(F + c * kWidth, load8<V8>(F + c * kWidth) - s * dof.U[c]);
+    for (int c = first; c < 6; ++c) store8(F + c * kWidth, load8<V8>(F + c * kWidth) - s * dof.U()[c]);
   }
+}
+
+/// (1) of dof k of a tree. At the root itself a rotation reads moments alone, a translation reads forces
+/// alone everywhere, and nothing is passed on to where nothing reads it: half of what a free root would cost.
+void take_dof(const Model& model, const Lanes::Tree& tree, int k, double* column, double* scaled, Lanes& l) {
+  const int bit = tree.first_bit + k;
+  const Lanes::Dof& dof = l.dofs[bit];
+  const Bits groups = l.groups_of_dof[bit], mask = Bits{1} << bit;
+  const Dof& joint = model.dofs[tree.first_dof + k];
+  if (joint.kind == DofKind::kTranslation)
+    project<3, 6>(dof, mask, groups, column, scaled, l);
+  else if (joint.body == tree.root && joint.kind == DofKind::kRotation && !tree.alone)
+    project<0, 3>(dof, mask, groups, column, scaled, l);
+  else
+    project<0, 6>(dof, mask, groups, column, scaled, l);
+  if (k == 0 || tree.alone) return;
+  if (k <= tree.translations)
+    pass_on<3>(dof, groups, scaled, l);
+  else
+    pass_on<0>(dof, groups, scaled, l);
 }
 
 /// Adds the lanes that are not a row's own to it.
@@ -219,31 +274,19 @@ void propagate(const Model& model, int rows, const Workspace& ws, Lanes& l) {
     l.moved[l.row_of_extra[e] / kWidth] |= l.path[padded(rows) + e];
   list_groups(groups, l);
   const std::size_t dofs = l.trees.back().first_bit + l.trees.back().dofs;
-  l.columns.resize(dofs * stride);
-  l.scaled.resize(dofs * stride);
+  reserve(dofs * stride, l.columns);
+  reserve(dofs * stride, l.scaled);
   l.dofs.resize(kMostDofs);
   for (auto tree = l.trees.rbegin(); tree != l.trees.rend(); ++tree) {
     for (int k = tree->dofs - 1; k >= 0; --k) {
       const int bit = tree->first_bit + k;
       if (l.groups_of_dof[bit] == 0) continue;
       const std::size_t at = static_cast<std::size_t>(bit) * stride;
-      l.dofs[bit] = dof_at(model, ws, tree->first_dof + k, tree->root);
-      take_dof(l.dofs[bit], Bits{1} << bit, l.groups_of_dof[bit], l.columns.data() + at, l.scaled.data() + at,
-               l);
+      find_dof(model, ws, *tree, k, l.dofs[bit]);
+      take_dof(model, *tree, k, l.columns.data() + at, l.scaled.data() + at, l);
     }
   }
   add_extra(rows, stride, l);
-}
-
-void transpose(V4 (&t)[4]) {
-  const V4 a = __builtin_shufflevector(t[0], t[1], 0, 4, 2, 6),
-           b = __builtin_shufflevector(t[0], t[1], 1, 5, 3, 7);
-  const V4 c = __builtin_shufflevector(t[2], t[3], 0, 4, 2, 6),
-           d = __builtin_shufflevector(t[2], t[3], 1, 5, 3, 7);
-  t[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  t[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  t[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
 /// Stores four rows of four entries at (i, j) as far as A goes.
@@ -294,14 +337,25 @@ void multiply(const Lanes& l, MatOut& A) {
 
 }  // namespace
 
+void place_bodies(const Model& model, Lanes& l) {
+  l.place_of_body.assign(model.bodies.size(), {});
+  for (const Tree& tree : model.trees) {
+    const Body& root = model.bodies[tree.first];
+    const int first = root.first_v, dofs = last_dof(model.bodies[tree.last - 1]) + 1 - first;
+    if (dofs > kMostDofs) continue;
+    for (int i = tree.first; i < tree.last; ++i) {
+      const Lanes::Tree own = {tree.first, first,     dofs, leading_translations(model, first, dofs),
+                               0,          root.alone};
+      l.place_of_body[i] = {path_of(model, model.bodies[i]), own};
+    }
+  }
+}
+
 bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,
                       ResponseBuffers& b, MatOut& A) {
   Lanes& l = b.lanes;
   l.trees.clear();
-  l.bodies.clear();
-  const bool few = fill_lanes(model, rows, ws, b);
-  for (const std::int32_t body : l.bodies) l.path_of_body[body] = 0;
-  if (!few || l.path.size() > kWidth * kMostGroups) return false;
+  if (!fill_lanes(rows, ws, l) || l.path.size() > kWidth * kMostGroups) return false;
   if (l.trees.empty()) {
     A.setZero();
     return true;
@@ -321,7 +375,7 @@ void add_one_sided_by_dofs(const Lanes& l, VecOut& sums) {
     for (Bits todo = moved; todo != 0; todo &= todo - 1) {
       const int bit = std::countr_zero(todo);
       const double* column = l.columns.data() + bit * l.path.size();
-      const double weight = l.dofs[bit].weight;
+      const double weight = l.dofs[bit].weight();
       double own = column[row];
       for (int lane = first; lane < padded(rows) + e; ++lane) {
         if (!(l.path[lane] >> bit & 1)) continue;
@@ -346,22 +400,20 @@ double push_of(const Lanes& l, int bit) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-double dot6(const double* a, const double* b) {
-  return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
-}
-
 /// (3) of all dofs of a tree.
 void answer_tree(const Model& model, const Workspace& ws, const Lanes::Tree& tree, Lanes& l, double* v) {
-  static constexpr double kRest[6] = {};
+  static constexpr double kRest[8] = {};
   for (int k = 0; k < tree.dofs; ++k) {
     const int bit = tree.first_bit + k, dof = tree.first_dof + k;
-    if (l.groups_of_dof[bit] == 0) l.dofs[bit] = dof_at(model, ws, dof, tree.root);
+    Lanes::Dof& d = l.dofs[bit];
+    if (l.groups_of_dof[bit] == 0) find_dof(model, ws, tree, k, d);
     const int up = model.dofs[dof].parent - tree.first_dof;
-    const double* before = up < 0 ? kRest : l.motion.data() + 6 * up;
-    const Lanes::Dof& d = l.dofs[bit];
-    const double x = push_of(l, bit) - d.weight * dot6(d.U, before);
-    double* motion = l.motion.data() + 6 * k;
-    for (int c = 0; c < 6; ++c) motion[c] = before[c] + d.S[c] * x;
+    const double* before = up < 0 ? kRest : l.motion.data() + 8 * up;
+    const V4 turn = load4(before), move = load4(before + 4);
+    const V4 felt = load4(d.U()) * turn + load4(d.U() + 3) * move;
+    const double x = push_of(l, bit) - d.weight() * ((felt[0] + felt[1]) + felt[2]);
+    store4(l.motion.data() + 8 * k, turn + load4(d.S()) * x);
+    store4(l.motion.data() + 8 * k + 4, move + load4(d.S() + 3) * x);
     v[dof] += x;
   }
 }
@@ -373,7 +425,7 @@ void answer_free_body(const Workspace& ws, const Lanes::Tree& tree, Lanes& l, do
     const int bit = tree.first_bit + k;
     if (l.groups_of_dof[bit] == 0) continue;
     const double x = push_of(l, bit);
-    const double* S = l.dofs[bit].S;
+    const double* S = l.dofs[bit].S();
     turn = plus_scaled(turn, v3(S[0], S[1], S[2]), x);
     move = plus_scaled(move, v3(S[3], S[4], S[5]), x);
   }
@@ -394,9 +446,9 @@ void karakuri::answer_impulses(const Model& model, const Workspace& ws, VecIn im
   ResponseBuffers::DofLanes& l = b.lanes;
   l.acting.assign(l.path.size(), 0.0);
   std::copy_n(impulses.data(), impulses.size(), l.acting.begin());
-  l.motion.resize(6 * kMostDofs);
+  l.motion.resize(8 * kMostDofs);
   for (const ResponseBuffers::DofLanes::Tree& tree : l.trees) {
-    if (model.bodies[tree.root].alone)
+    if (tree.alone)
       answer_free_body(ws, tree, l, v.data());
     else
       answer_tree(model, ws, tree, l, v.data());

@@ -5,6 +5,9 @@
 
 namespace karakuri::kernel {
 
+/// Says where bodies are among the dofs of their trees.
+void place_bodies(const Model& model, ResponseBuffers::DofLanes& lanes);
+
 /// Fills A, symmetric to the last bit. @return Whether the trees that are moved are small enough; else A is
 /// as it was.  @pre aba() or articulated_factor() for these poses.
 bool response_by_dofs(const Model& model, std::span<const ImpulseRow> rows, const Workspace& ws,

@@ -38,10 +38,10 @@ void gather_rows(const World::Impl& w, const Island& island, Slot& slot) {
     slot.impulses = {all + first.row, static_cast<std::size_t>(island.rows)};
     return;
   }
-  slot.gathered.clear();
-  for (int b = 0; b < island.block_count; ++b)
-    slot.gathered.insert(slot.gathered.end(), all + block(b).row, all + block(b).row + block(b).size);
-  slot.impulses = slot.gathered;
+  if (slot.gathered.size() < static_cast<std::size_t>(island.rows)) slot.gathered.resize(island.rows);
+  ImpulseRow* to = slot.gathered.data();
+  for (int b = 0; b < island.block_count; ++b) to = std::copy_n(all + block(b).row, block(b).size, to);
+  slot.impulses = {slot.gathered.data(), to};
 }
 
 void add_laws(const World::Impl& w, const Island& island, int b, Problem& p) {

@@ -58,11 +58,12 @@ bool is_fast(const World::Impl& w, int collider, double h) {
   if (tree < 0 || !w.trees[tree].awake) return false;
   const double way = w.reach[collider] - 0.5 * w.settings.contact_margin;
   if (way > kThick * c.inner_radius) return true;
+  const Workspace::Velocity& end = w.trial_velocity[c.body];
+  if (w.free_until[tree] == 0) return comes_far(c, end.v, end.w, h);
+  if (w.model.trees[tree].last - w.model.trees[tree].first > 1) return false;  // without a look at the body
   const Body& body = w.model.bodies[c.body];
   const double* v = w.state.v.data() + body.first_v;
-  if (body.alone) return comes_far(c, Vec3(v), Vec3(v + 3), h);
-  const Workspace::Velocity& end = w.trial_velocity[c.body];
-  return w.free_until[tree] == 0 && comes_far(c, end.v, end.w, h);
+  return body.alone && comes_far(c, Vec3(v), Vec3(v + 3), h);
 }
 
 std::span<const Contact> contacts_of(const World::Impl& w, ProxyPair pair) {

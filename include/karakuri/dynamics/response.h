@@ -66,24 +66,39 @@ struct ResponseBuffers {
   struct DofLanes {
     struct Tree {
       std::int32_t root, first_dof, dofs;
-      std::int32_t first_bit;
+      std::int32_t translations;   // dofs before the first that turns
+      std::int32_t first_bit = 0;  // among the trees of the rows
+      bool alone;                  // as of its root's Body
     };
     std::vector<Tree> trees;
-    std::vector<std::int32_t> bodies;         // those with a path
-    std::vector<std::uint64_t> path_of_body;  // as bits; kept at 0 between calls
-    std::vector<std::uint64_t> path, moved;   // by lane, and by group of eight lanes
+    /// A body and its tree. Known from fit() on: bodies and dofs of the model lie far apart.
+    struct Place {
+      std::uint64_t path = 0;  // the dofs that move it, as bits from the tree's first on; 0: too many
+      Tree tree;
+    };
+    std::vector<Place> place_of_body;
+    std::vector<std::uint64_t> path, moved;  // by lane, and by group of eight lanes
+    /// What acts on a lane; no row: nothing.
+    struct Side {
+      const ImpulseRow* row = nullptr;
+      std::int32_t root = 0;
+      double sign = 0;
+    };
+    std::vector<Side> sides;  // by lane
     std::uint64_t groups_of_dof[64];
     /// How a dof moves its body and what its articulated inertia makes of that, seen at the root's origin.
     struct Dof {
-      double S[6], U[6];
-      double weight;  // D^-1
+      double numbers[13];
+      const double* S() const { return numbers; }
+      const double* U() const { return numbers + 6; }
+      double weight() const { return numbers[12]; }  // D^-1
     };
     std::vector<Dof> dofs;
     std::vector<std::int32_t> row_of_extra;  // of lanes that are not a row's own
     std::vector<double> impulse;             // by group, each of six numbers of all its lanes
     std::vector<double> columns, scaled;     // by dof, of all lanes
     std::vector<double> acting;              // by lane: impulses
-    std::vector<double> motion;              // by dof: six numbers
+    std::vector<double> motion;              // by dof: two vectors of four numbers
   };
   DofLanes lanes;
   bool by_dofs = false;                   // whether the last response() is told by `lanes`, not by groups
