@@ -17,6 +17,16 @@ inline void store4(double* p, V4 v) { std::memcpy(p, &v, sizeof v); }
 inline V4 broadcast(double x) { return V4{x, x, x, x}; }
 inline double sum4(V4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
+/// Of the matrix with these rows.
+inline void transpose(V4& a, V4& b, V4& c, V4& d) {
+  const V4 e = __builtin_shufflevector(a, b, 0, 4, 2, 6), f = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  const V4 g = __builtin_shufflevector(c, d, 0, 4, 2, 6), h = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  a = __builtin_shufflevector(e, g, 0, 1, 4, 5);
+  b = __builtin_shufflevector(f, h, 0, 1, 4, 5);
+  c = __builtin_shufflevector(e, g, 2, 3, 6, 7);
+  d = __builtin_shufflevector(f, h, 2, 3, 6, 7);
+}
+
 inline double dot(const double* a, const double* b, int n) {
   V4 s0 = broadcast(0.0);
   V4 s1 = broadcast(0.0);

@@ -125,16 +125,7 @@ bool assign_lanes(std::span<const ImpulseRow> rows, Lanes& l) {
   return true;
 }
 
-void transpose(V4 (&t)[4]) {
-  const V4 a = __builtin_shufflevector(t[0], t[1], 0, 4, 2, 6),
-           b = __builtin_shufflevector(t[0], t[1], 1, 5, 3, 7);
-  const V4 c = __builtin_shufflevector(t[2], t[3], 0, 4, 2, 6),
-           d = __builtin_shufflevector(t[2], t[3], 1, 5, 3, 7);
-  t[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  t[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  t[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  t[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
+void transpose(V4 (&t)[4]) { simd::transpose(t[0], t[1], t[2], t[3]); }
 
 /// The impulses of four lanes, seen at the origins of their roots.
 void fill_impulses(const Workspace& ws, const Lanes::Side* sides, double* to) {

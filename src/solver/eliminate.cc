@@ -264,6 +264,7 @@ void solve_rest(const Problem& p, Settings settings, HeldMemory& e, std::span<do
   double best = kInfinity;
   settings.explain_failure = false;
   settings.acceptable = 0;
+  settings.rho = {};
   settings.absolute = 0.3 * (settings.tolerance * norm_q(p) + settings.absolute);  // the held rows need some
   e.x.resize(n);
   for (int i = 0; i < n; ++i) e.x[i] = lambda[e.rows[e.held + i]];

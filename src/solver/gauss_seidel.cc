@@ -151,7 +151,7 @@ double check(const Problem& p, std::span<const double> lambda, Workspace::Memory
   if (residual < m.best_residual) {
     m.best_residual = residual;
     std::copy(lambda.begin(), lambda.end(), m.best.begin());
-    std::copy(m.u.begin(), m.u.end(), m.best_u.begin());
+    m.best_u.assign(m.u.begin(), m.u.end());
   }
   return residual;
 }

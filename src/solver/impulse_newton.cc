@@ -174,14 +174,7 @@ struct Panel {
   }
 
   /// Rows become columns.
-  void transpose() {
-    const V4 a = __builtin_shufflevector(c0, c1, 0, 4, 2, 6), b = __builtin_shufflevector(c0, c1, 1, 5, 3, 7);
-    const V4 c = __builtin_shufflevector(c2, c3, 0, 4, 2, 6), d = __builtin_shufflevector(c2, c3, 1, 5, 3, 7);
-    c0 = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    c1 = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    c2 = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    c3 = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-  }
+  void transpose() { simd::transpose(c0, c1, c2, c3); }
 };
 
 void broadcast4(const double* x, V4 (&out)[4]) {

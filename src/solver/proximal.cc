@@ -286,7 +286,7 @@ bool suits_proximal(const Problem& p, int limit) {
 
 void proximal(const Problem& p, int max_solves, double acceptable, Workspace::Memory& m,
               std::span<const double> lambda, Report& report) {
-  constexpr int kFewRows = 64;  // measured, of robots: beyond, motions are so much fewer than rows
+  constexpr int kFewRows = 96;  // measured, of robots
   const bool few = p.storage == OperatorKind::kDense && p.rows() <= kFewRows;
   (few ? impulse_newton : range_newton)(p, max_solves, acceptable, m, lambda, report);
 }

@@ -97,7 +97,6 @@ void clean_warm_start(const Problem& p, std::span<double> lambda) {
 void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
   m.u.resize(p.rows());
   m.best.resize(p.rows());
-  m.best_u.resize(p.rows());
   m.velocity.resize(p.velocities());
   m.best_residual = kInfinity;
   m.local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
@@ -194,6 +193,11 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
     return refuse(settings.method,
                   std::to_string(lambda.size()) + " impulses for " + std::to_string(p.rows()) + " rows",
                   "one for each row");
+  if (!settings.rho.empty() && static_cast<int>(settings.rho.size()) != p.block_count())
+    return refuse(
+        settings.method,
+        std::to_string(settings.rho.size()) + " rho for " + std::to_string(p.block_count()) + " blocks",
+        "one for each block, or none");
   Workspace::Memory& m = workspace.memory();
   clean_warm_start(p, lambda);
   begin(p, settings, m);
@@ -210,7 +214,7 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
   if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
   report.residual = last ? check(p, lambda, m) : m.best_residual;
-  std::swap(m.returned_u, last ? m.u : m.best_u);
+  m.returned_u = last ? m.u : m.best_u;
   report.target = m.target;
   if (report.residual <= report.target) {
     report.status = Status::kConverged;

@@ -43,6 +43,36 @@ TEST(Robustness, TowersOfRedundantContacts) {
   }
 }
 
+TEST(Robustness, VelocitiesAreThoseOfTheReturnedImpulses) {
+  const ContactScene tower = test::box_tower(5, 0.5), small = test::box_tower(2, 0.5);
+  Workspace ws;  // shared: sizes change from one problem to the next
+  for (const ContactScene* scene : {&tower, &small, &tower}) {
+    const Problem& p = scene->problem;
+    for (const Method method : kAll) {
+      SCOPED_TRACE(name_of(method));
+      for (const int newton : {1000, 0}) {  // without newton some are left unsolved
+        std::vector<double> lambda(p.rows(), 0.0), u(p.rows()), velocity(p.velocities());
+        ASSERT_TRUE(solve(p, {.method = method, .max_sweeps = 20, .max_newton = newton}, ws, lambda).ok());
+        row_velocities(p, lambda, velocity, u);
+        ASSERT_EQ(ws.velocities().size(), u.size());
+        for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(ws.velocities()[i], u[i], 1e-12 * norm_q(p));
+      }
+    }
+  }
+}
+
+TEST(Robustness, RhoMayBeHandedIn) {
+  const Problem p = test::box_tower(3, 0.5).problem;
+  std::vector<double> rho(p.block_count()), one, other(p.rows(), 0.0);
+  block_rho(p, rho);
+  Workspace ws;
+  solved(p, {.measure = Measure::kScaled}, one);
+  ASSERT_TRUE(solve(p, {.measure = Measure::kScaled, .rho = rho}, ws, other).ok());
+  EXPECT_EQ(one, other);
+  rho.pop_back();
+  EXPECT_FALSE(solve(p, {.measure = Measure::kScaled, .rho = rho}, ws, other).ok());
+}
+
 TEST(Robustness, MassRatiosUpTo1e8) {
   for (const double ratio : {1e4, 1e8}) {
     for (const bool heavy_on_top : {true, false}) {
