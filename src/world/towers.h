@@ -33,7 +33,7 @@ inline TowerMotion moved(const TowerBody& b, const TowerMotion& f) {
 /// impulses, velocities, corrections of positions and reports are written, and `solved` is set.
 void solve_towers(World::Impl& w, double h);
 
-// ---- tower_group.cc
+// ---- towers_group.cc
 
 /// Bodies and patches of an island, which is left out where they are too much entangled.
 void list_island(const World::Impl& w, Island& island, Slot& slot, TowerGroup& group);
