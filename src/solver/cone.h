@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "core/lanes.h"
 #include "karakuri/solver/problem.h"
 
 namespace karakuri::solver {
@@ -59,6 +61,24 @@ inline void to_round(const ConeScale& scale, int size, const double* lambda, con
     u_hat[i] = scale.s[i] * u[i];
   }
   u_hat[0] += scale.mu * tangent_norm(u_hat, size);
+}
+
+/// |F|² / ρ² of residual.cc for ρ = 1 / mobility, one round cone in each lane.
+template <class V>
+inline V natural_map_in_lanes(V mu, V mobility, const V* impulse, const V* u) {
+  using lanes::all, lanes::larger, lanes::root, lanes::select;
+  constexpr double kHidden = 4 * std::numeric_limits<double>::epsilon();  // by rounding, where z is huge
+  const V zero = all<V>(0), tiny = all<V>(1e-300);
+  const V hat = u[0] + mu * root(u[1] * u[1] + u[2] * u[2]);
+  const V z[3] = {mobility * impulse[0], mobility * impulse[1], mobility * impulse[2]};
+  const V sum_u = hat * hat + u[1] * u[1] + u[2] * u[2], sum_z = z[0] * z[0] + z[1] * z[1] + z[2] * z[2];
+  const V a = z[0] - hat, b = z[1] - u[1], c = z[2] - u[2];
+  const V t = root(b * b + c * c);
+  const V on = (a + mu * t) / (all<V>(1) + mu * mu);  // P_K: normal part
+  const V scale = mu * on / larger(t, tiny);
+  const V f0 = z[0] - on, f1 = z[1] - b * scale, f2 = z[2] - c * scale;
+  const V slips = kHidden * kHidden * sum_z + f0 * f0 + f1 * f1 + f2 * f2;
+  return select((a >= zero) & (t <= mu * a), sum_u, select(mu * t <= -a, sum_z, slips));
 }
 
 }  // namespace karakuri::solver

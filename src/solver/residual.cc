@@ -16,6 +16,8 @@ namespace karakuri::solver {
 
 namespace {
 
+using simd::V4, simd::load4, simd::sum4;
+
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 double square(double x) { return x * x; }
@@ -84,6 +86,44 @@ inline double block_natural_map(const Problem& p, const Block& block, const doub
   return cone_natural_map(cone_scale(p, block), block.size, lambda, u, rho);
 }
 
+/// How many blocks in a row, from i on, are contacts of three rows with the same friction in all directions.
+int contacts_from(const Problem& p, int i) {
+  const int first = i;
+  for (; i < p.block_count(); ++i) {
+    const Block& block = p.blocks[i];
+    if (block.kind != RowKind::kCone || block.size != 3) break;
+    if (p.friction[block.row + 1] != p.friction[block.row + 2]) break;
+  }
+  return i - first;
+}
+
+/// Rows of four contacts, one after the other: their first ones, second ones and third ones.
+struct ByFours {
+  V4 rows[3];
+
+  explicit ByFours(const double* x) {
+    const V4 a = load4(x), b = load4(x + 4), c = load4(x + 8);
+    rows[0] = __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5);
+    rows[1] = __builtin_shufflevector(__builtin_shufflevector(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6);
+    rows[2] = __builtin_shufflevector(__builtin_shufflevector(a, b, 2, 5, 5, 5), c, 0, 1, 4, 7);
+  }
+};
+
+/// The sum of |F|² / ρ² of `count` contacts in lanes, from block `first` on; at least four.
+double natural_map_of_contacts(const Problem& p, int first, int count, const double* lambda, const double* u,
+                               const double* rho) {
+  const V4 lane = {0, 1, 2, 3};
+  V4 sum = {};
+  for (int k = 0; k < count; k += 4) {
+    const int from = std::min(k, count - 4);  // the last four begin with some of those before
+    const int row = p.blocks[first + from].row;
+    const V4 part = natural_map_in_lanes(ByFours(p.friction.data() + row).rows[1], 1.0 / load4(rho + first + from),
+                                         ByFours(lambda + row).rows, ByFours(u + row).rows);
+    sum += lane >= simd::broadcast(k - from) ? part : V4{};
+  }
+  return sum4(sum);
+}
+
 double bound_violation(const Problem& p, const Block& block, const double* lambda) {
   if (block.kind == RowKind::kComplementarity) return std::max(0.0, -lambda[0]);
   if (block.kind == RowKind::kBox)
@@ -139,6 +179,11 @@ double natural_map(const Problem& p, std::span<const double> lambda, std::span<c
   double sum = 0.0;
   for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
+    if (const int contacts = rho.empty() ? 0 : contacts_from(p, i); contacts >= 4) {
+      sum += natural_map_of_contacts(p, i, contacts, lambda.data(), u.data(), rho.data());
+      i += contacts - 1;
+      continue;
+    }
     const double r = rho.empty() ? 1.0 : rho[i];
     sum += block_natural_map(p, block, lambda.data() + block.row, u.data() + block.row, r) / (r * r);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solver/cone.h"
 #include "world/heap.h"
 
 namespace karakuri::world_detail {
@@ -191,7 +192,7 @@ double residual_of_heap(const Heap& h) {
       V u[3];
       velocity_of(p, h.points[k], u);
       const HeapPoint& x = h.points[k];
-      sum += natural_map(x.friction, x.mobility, x.impulse, u);
+      sum += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   return std::sqrt(sum_of(sum));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "karakuri/world/world.h"
-#include "world/lane_math.h"
+#include "core/lanes.h"
 
 namespace karakuri::world_detail {
 

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "karakuri/solver/solve.h"
+#include "solver/cone.h"
 #include "world/towers.h"
 
 namespace karakuri::world_detail {
@@ -288,7 +289,7 @@ Measured measure(Towers& t) {
         u[r] += x.given[r] - off[r];
         sum.inner += off[r] * off[r];
       }
-      sum.residual += natural_map(x.friction, x.mobility, x.impulse, u);
+      sum.residual += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   return {root(sum.residual), root(sum.inner)};
@@ -317,7 +318,7 @@ ByLane residual_of_towers(Towers& t) {
       V u[3];
       along(x, speed_at(m.v, m.w, x.at), u);
       for (int r = 0; r < 3; ++r) u[r] += x.given[r];
-      sum += natural_map(x.friction, x.mobility, x.impulse, u);
+      sum += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   ByLane out;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace karakuri::world_detail::lanes {
+namespace karakuri::lanes {
 
 template <class V>
 struct Three {
@@ -67,22 +67,4 @@ inline Three<V> scaled(const Three<V>& a, V s) {
   return {a.x * s, a.y * s, a.z * s};
 }
 
-/// |F|² / ρ² of solver/residual.cc for ρ = 1 / mobility, round cones.
-template <class V>
-inline V natural_map(V mu, V mobility, const V* impulse, const V* u) {
-  const V zero = all<V>(0), tiny = all<V>(1e-300);
-  const V hat = u[0] + mu * root(u[1] * u[1] + u[2] * u[2]);
-  V z[3], sum_u = hat * hat + u[1] * u[1] + u[2] * u[2], sum_z = zero;
-  for (int k = 0; k < 3; ++k) {
-    z[k] = mobility * impulse[k];
-    sum_z += z[k] * z[k];
-  }
-  const V a = z[0] - hat, b = z[1] - u[1], c = z[2] - u[2];
-  const V t = root(b * b + c * c);
-  const V on = larger(zero, (a + mu * t) / (all<V>(1) + mu * mu));  // P_K: normal part
-  const V scale = mu * on / larger(t, tiny);
-  const V f0 = z[0] - on, f1 = z[1] - b * scale, f2 = z[2] - c * scale;
-  return select((a >= zero) & (t <= mu * a), sum_u, select(mu * t <= -a, sum_z, f0 * f0 + f1 * f1 + f2 * f2));
-}
-
-}  // namespace karakuri::world_detail::lanes
+}  // namespace karakuri::lanes
