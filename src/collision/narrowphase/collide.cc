@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "collision/narrowphase/capsules.h"
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/narrowphase/surface_pairs.h"
 #include "collision/narrowphase/workspace.h"
@@ -27,50 +28,13 @@ void flip_from(std::size_t first, std::vector<Manifold>& out) {
   }
 }
 
-bool is_capsule(const Shape& s) { return s.kind() <= ShapeKind::kCapsule; }  // or a sphere
-
-/// From the middle of a capsule to one end of its axis.
-Vec3 half_axis(const Shape& s, const Transform& X) {
-  return s.kind() == ShapeKind::kCapsule ? Vec3(s.size().z() * X.R.col(2)) : Vec3::Zero();
-}
-
-/// Whether capsules are further apart than the margin along the line of their middles, d:
-///   |d| - |d.ha| / |d| - |d.hb| / |d| > ra + rb + margin
-/// True for most pairs that are apart, at a tenth of the cost of their distance.
-bool clearly_apart(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
-                   double margin) {
-  const Vec3 d = X_WB.p - X_WA.p;
-  const double reach = a.size().x() + b.size().x() + margin, d2 = d.squaredNorm();
-  const double left = d2 - std::abs(d.dot(half_axis(a, X_WA))) - std::abs(d.dot(half_axis(b, X_WB)));
-  const double slack = 1e-9 * reach;  // what rounding would decide is left to the distance
-  return left > 0 && left * left > (reach + slack) * (reach + slack) * d2;
-}
-
 void collide_convex(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
                     double margin, CollisionWorkspace::Impl& ws, std::vector<Manifold>& out, PairHint* hint) {
-  if (is_capsule(a) && is_capsule(b) && clearly_apart(a, X_WA, b, X_WB, margin)) return;
   const ConvexView va = convex_view(a), vb = convex_view(b);
   const ConvexPair pair{&va, &vb, X_WA.inverse() * X_WB};
   Patch patch;
   convex_patch(pair, margin, ws.epa, patch, hint);
   if (patch.count > 0) emit(patch, X_WA, out.emplace_back());
-}
-
-// The ends of the axis that are near enough. Names as those of support_face().
-void collide_capsule_plane(const Shape& a, const Transform& X_WA, const Transform& X_WP, double margin,
-                           std::vector<Manifold>& out) {
-  const Vec3 n = X_WP.R.col(2), half = half_axis(a, X_WA);
-  const bool sphere = a.kind() == ShapeKind::kSphere;
-  const double radius = a.size().x(), middle = n.dot(X_WA.p - X_WP.p) - radius, slope = n.dot(half);
-  if (middle - std::abs(slope) > margin) return;
-  Manifold& m = out.emplace_back();
-  m.normal = -n;
-  for (std::uint32_t end = 0; end < (sphere ? 1u : 2u); ++end) {
-    const double sign = end == 0 ? -1 : 1, s = middle + sign * slope;
-    if (s > margin) continue;
-    m.points[m.count++] = {X_WA.p + sign * half - (radius + 0.5 * s) * n, s,
-                           sphere ? feature::kRound : feature::kVertex | end, feature::kFace};
-  }
 }
 
 // The corners of the face that looks at the plane; for round shapes its lowest point.
@@ -155,6 +119,7 @@ void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, cons
 void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
              const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
              PairHint* hint) {
+  if (is_capsule(a) && is_capsule(b) && collide_capsules(a, X_WA, b, X_WB, options.margin, out)) return;
   if (rank(a) <= rank(b)) return collide_ordered(a, X_WA, b, X_WB, options, ws, out, hint);
   const std::size_t first = out.size();
   if (!has_convex_view(a)) hint = nullptr;  // of use between two convex shapes alone

@@ -30,6 +30,14 @@ void nearest_on_segments(const Vec3& a0, const Vec3& ea, const Vec3& b0, const V
   const double det = a * e - b * b;
   const auto from_s = [&](double u) { return clamp01((b * u + f) / e); };  // (1)
   const auto from_t = [&](double v) { return clamp01((b * v - c) / a); };
+  constexpr double kAskew = 1e-2;  // squared sine: at such an angle no digits are lost
+  if (det > kAskew * a * e) {
+    *s = clamp01((b * f - c * e) / det);
+    const double free = (b * *s + f) / e;
+    *t = clamp01(free);
+    if (free != *t) *s = from_t(*t);
+    return;
+  }
   // Parallel: many points are as near; the middle of the overlap is the one that moves least from step to
   // step.
   const double t0 = -c / a, t1 = t0 + b / a;  // the ends of B, as parameters of A
