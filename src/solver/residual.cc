@@ -117,8 +117,9 @@ double natural_map_of_contacts(const Problem& p, int first, int count, const dou
   for (int k = 0; k < count; k += 4) {
     const int from = std::min(k, count - 4);  // the last four begin with some of those before
     const int row = p.blocks[first + from].row;
-    const V4 part = natural_map_in_lanes(ByFours(p.friction.data() + row).rows[1], 1.0 / load4(rho + first + from),
-                                         ByFours(lambda + row).rows, ByFours(u + row).rows);
+    const V4 part =
+        natural_map_in_lanes(ByFours(p.friction.data() + row).rows[1], 1.0 / load4(rho + first + from),
+                             ByFours(lambda + row).rows, ByFours(u + row).rows);
     sum += lane >= simd::broadcast(k - from) ? part : V4{};
   }
   return sum4(sum);

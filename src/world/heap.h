@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "karakuri/world/world.h"
 #include "core/lanes.h"
+#include "karakuri/world/world.h"
 
 namespace karakuri::world_detail {
 

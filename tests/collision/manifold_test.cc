@@ -248,6 +248,53 @@ TEST(Manifold, CapsulesAreFoundFromTheMarginOn) {
   EXPECT_GT(apart, 500);
 }
 
+TEST(Manifold, CapsulesTouchWhereTheyAreNearest) {
+  // contacts of capsules go their own way; the distance, which is proved by other tests, does not
+  Random r(13);
+  Bench collide_pair;
+  int points = 0, lines = 0, overlapping = 0;
+  for (int k = 0; k < 5000; ++k) {
+    const double radius_a = r.uniform(0.02, 0.3), radius_b = r.uniform(0.02, 0.3),
+                 half = r.uniform(0.05, 0.8);
+    const Shape a = k % 4 == 0 ? Shape::sphere(radius_a) : Shape::capsule(radius_a, half);
+    const Shape b = k % 7 == 0 ? Shape::sphere(radius_b) : Shape::capsule(radius_b, r.uniform(0.05, 0.8));
+    const Transform X_WA = {random_rotation(r), random_unit(r)};
+    const Mat3 tilted = X_WA.R * rotation_exp(r.uniform(0, 0.1) * random_unit(r));
+    const Transform X_WB = {k % 5 == 0 ? tilted : random_rotation(r),
+                            X_WA.p + r.uniform(0.0, 1.2) * random_unit(r)};
+    ClosestPoints nearest;
+    ASSERT_TRUE(closest_points(a, X_WA, b, X_WB, collide_pair.ws, nearest));
+    const double axes_apart = nearest.separation + radius_a + radius_b;
+    if (axes_apart < 1e-3) continue;  // whose direction is rounding
+    const auto& found = collide_pair(a, X_WA, b, X_WB, std::max(0.0, nearest.separation) + 0.01);
+    ASSERT_EQ(found.size(), 1u) << k;
+    const Manifold& m = found[0];
+    double least = m.points[0].separation;
+    for (int i = 1; i < m.count; ++i) least = std::min(least, m.points[i].separation);
+    EXPECT_NEAR(m.normal.dot(nearest.normal), 1, 1e-12) << k;
+    const bool line = X_WA.R.col(2).cross(X_WB.R.col(2)).norm() < 0.06;  // or one end of it
+    EXPECT_NEAR(least, nearest.separation, !line ? 1e-12 : 0.011 * std::abs(nearest.separation) + 1e-6) << k;
+    overlapping += nearest.separation < 0;
+    lines += m.count == 2;
+    if (line) continue;
+    ASSERT_EQ(m.count, 1) << k;
+    ++points;
+    const Vec3 middle = 0.5 * (nearest.on_a + nearest.on_b);
+    EXPECT_LT((m.points[0].position - middle).norm(), 1e-9) << k;
+    const auto name = [&](const Shape& s, const Transform& X, const Vec3& on, double radius, double sign) {
+      if (a.kind() == ShapeKind::kSphere || b.kind() == ShapeKind::kSphere) return feature::kRound;
+      const double z = (X.inverse() * (on - sign * radius * m.normal)).z(), end = s.size().z();
+      if (std::abs(std::abs(z) - end) > 1e-5 * end) return feature::kEdge | 0;
+      return feature::kVertex | (z > 0 ? 1u : 0u);
+    };
+    EXPECT_EQ(m.points[0].feature_a, name(a, X_WA, nearest.on_a, radius_a, 1)) << k;
+    EXPECT_EQ(m.points[0].feature_b, name(b, X_WB, nearest.on_b, radius_b, -1)) << k;
+  }
+  EXPECT_GT(points, 3000);
+  EXPECT_GT(lines, 50);
+  EXPECT_GT(overlapping, 500);
+}
+
 TEST(Manifold, CapsulesOnPlanesTouchWithTheirEnds) {
   Random r(12);
   Bench collide_pair;
