@@ -399,12 +399,12 @@ void answer_tree(const Model& model, const Workspace& ws, const Lanes::Tree& tre
     Lanes::Dof& d = l.dofs[bit];
     if (l.groups_of_dof[bit] == 0) find_dof(model, ws, tree, k, d);
     const int up = model.dofs[dof].parent - tree.first_dof;
-    const double* before = up < 0 ? kRest : l.motion.data() + 8 * up;
+    const double* before = up < 0 ? kRest : l.motion.data() + 8 * (tree.first_bit + up);
     const V4 turn = load4(before), move = load4(before + 4);
     const V4 felt = load4(d.U()) * turn + load4(d.U() + 3) * move;
     const double x = push_of(l, bit) - d.weight() * ((felt[0] + felt[1]) + felt[2]);
-    store4(l.motion.data() + 8 * k, turn + load4(d.S()) * x);
-    store4(l.motion.data() + 8 * k + 4, move + load4(d.S() + 3) * x);
+    store4(l.motion.data() + 8 * bit, turn + load4(d.S()) * x);
+    store4(l.motion.data() + 8 * bit + 4, move + load4(d.S() + 3) * x);
     v[dof] += x;
   }
 }
@@ -420,6 +420,9 @@ void answer_free_body(const Workspace& ws, const Lanes::Tree& tree, Lanes& l, do
     turn = plus_scaled(turn, v3(S[0], S[1], S[2]), x);
     move = plus_scaled(move, v3(S[3], S[4], S[5]), x);
   }
+  double* motion = l.motion.data() + 8 * (tree.first_bit + 5);
+  store4(motion, turn.m);
+  store4(motion + 4, move.m);
   for (int k = 0; k < 3; ++k) {
     const V3 axis = load(ws.axis[tree.first_dof + k]);
     v[tree.first_dof + k] += dot(axis, move);
@@ -444,4 +447,23 @@ void karakuri::answer_impulses(const Model& model, const Workspace& ws, VecIn im
     else
       answer_tree(model, ws, tree, l, v.data());
   }
+}
+
+double karakuri::answered_velocity(const Workspace& ws, const ImpulseRow& first, const ResponseBuffers& b) {
+  using namespace kernel;
+  const ResponseBuffers::DofLanes& l = b.lanes;
+  double sum = 0;
+  for (const ImpulseRow* row = &first; row; row = row->more) {
+    for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+      const ResponseBuffers::DofLanes::Place& place = l.place_of_body[body];
+      for (const ResponseBuffers::DofLanes::Tree& tree : l.trees) {
+        if (body == 0 || tree.first_dof != place.tree.first_dof) continue;
+        const double* motion = l.motion.data() + 8 * (tree.first_bit + std::bit_width(place.path) - 1);
+        const V3 turn = v3(motion[0], motion[1], motion[2]), move = v3(motion[4], motion[5], motion[6]);
+        const V3 arm = v3(row->point) - load(ws.pose[tree.root].p);
+        sum += sign * (dot(v3(row->force), move + cross(turn, arm)) + dot(v3(row->moment), turn));
+      }
+    }
+  }
+  return sum;
 }

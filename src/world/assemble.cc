@@ -13,7 +13,7 @@ namespace {
 
 // A sweep over dense rows costs rows^2, over response vectors rows times dofs, and the latter need no
 // products of all pairs: measured, they break even here.
-constexpr int kDenseRows = 96;
+constexpr std::size_t kDenseRows = 96;
 
 /// Appends a block of `size` rows under a law.
 int add_block(Problem& p, RowKind kind, int size, const double* friction) {
@@ -28,24 +28,22 @@ int add_block(Problem& p, RowKind kind, int size, const double* friction) {
 }
 
 /// Where blocks follow each other, as in a world of one island, rows stay where they are.
-void gather_rows(const World::Impl& w, const Island& island, Slot& slot) {
-  const auto block = [&](int b) -> const RowBlock& {
-    return w.rows.blocks[w.island_blocks[island.first_block + b]];
-  };
+void gather_rows(const World::Impl& w, BlockList blocks, Slot& slot) {
   const ImpulseRow* all = w.rows.impulses.data();
-  const RowBlock &first = block(0), &last = block(island.block_count - 1);
-  if (last.row + last.size - first.row == island.rows) {
-    slot.impulses = {all + first.row, static_cast<std::size_t>(island.rows)};
+  std::size_t rows = 0;
+  for (const int b : blocks) rows += w.rows.blocks[b].size;
+  const RowBlock &first = w.rows.blocks[blocks.front()], &last = w.rows.blocks[blocks.back()];
+  if (static_cast<std::size_t>(last.row + last.size - first.row) == rows) {
+    slot.impulses = {all + first.row, rows};
     return;
   }
-  if (slot.gathered.size() < static_cast<std::size_t>(island.rows)) slot.gathered.resize(island.rows);
+  if (slot.gathered.size() < rows) slot.gathered.resize(rows);
   ImpulseRow* to = slot.gathered.data();
-  for (int b = 0; b < island.block_count; ++b) to = std::copy_n(all + block(b).row, block(b).size, to);
-  slot.impulses = {slot.gathered.data(), to};
+  for (const int b : blocks) to = std::copy_n(all + w.rows.blocks[b].row, w.rows.blocks[b].size, to);
+  slot.impulses = {slot.gathered.data(), rows};
 }
 
-void add_laws(const World::Impl& w, const Island& island, int b, Problem& p) {
-  const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+void add_laws(const World::Impl& w, const RowBlock& block, Problem& p) {
   add_block(p, block.kind, block.size, w.rows.friction.data() + block.row);
   const int row = p.rows() - block.size;
   for (int k = 0; k < block.size; ++k) {
@@ -56,10 +54,9 @@ void add_laws(const World::Impl& w, const Island& island, int b, Problem& p) {
   }
 }
 
-void assemble_dense(const World::Impl& w, const Island& island, Slot& slot) {
+void assemble_dense(const World::Impl& w, BlockList blocks, Slot& slot) {
   Problem& p = slot.problem;
-  p.clear(OperatorKind::kDense);
-  for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, p);
+  state_laws(w, blocks, slot);
   const int n = p.rows();
   p.dense.resize(static_cast<std::size_t>(n) * n);
   slot.can_answer = response(
@@ -111,9 +108,9 @@ bool is_walked(const World::Impl& w, const Slot& slot, int tree) {
 
 /// Whether trees of the island may be walked along: loops and couplings need Newton's method, and so rows
 /// written out; and so do rows on more than two bodies.
-bool may_walk(const World::Impl& w, const Island& island) {
-  for (int b = 0; b < island.block_count; ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+bool may_walk(const World::Impl& w, BlockList blocks) {
+  for (const int b : blocks) {
+    const RowBlock& block = w.rows.blocks[b];
     if (is_held(block.source) || w.rows.impulses[block.row].more) return false;
   }
   return true;
@@ -200,10 +197,10 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   }
 }
 
-void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot) {
+void assemble_by_vectors(const World::Impl& w, BlockList blocks, Slot& slot) {
   Problem& p = slot.problem;
   p.clear(OperatorKind::kMatrixFree);
-  slot.may_walk = may_walk(w, island);
+  slot.may_walk = may_walk(w, blocks);
   slot.written_out.assign(slot.impulses.begin(), slot.impulses.end());
   for (ImpulseRow& row : slot.written_out) {
     for (std::int32_t* body : {&row.body, &row.other})
@@ -218,30 +215,30 @@ void assemble_by_vectors(const World::Impl& w, const Island& island, Slot& slot)
         if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
   }
   int row = 0;
-  for (int b = 0; b < island.block_count; ++b) {
-    const int size = w.rows.blocks[w.island_blocks[island.first_block + b]].size;
-    add_laws(w, island, b, p);
-    add_terms(w, row, size, slot);
-    row += size;
+  for (const int b : blocks) {
+    const RowBlock& block = w.rows.blocks[b];
+    add_laws(w, block, p);
+    add_terms(w, row, block.size, slot);
+    row += block.size;
   }
   for (const std::int32_t tree : slot.touched_trees) slot.tree_subsystem[tree] = -1;
 }
 
 }  // namespace
 
-void assemble(const World::Impl& w, const Island& island, Slot& slot) {
+void assemble(const World::Impl& w, BlockList blocks, Slot& slot) {
   slot.can_answer = false;
-  gather_rows(w, island, slot);
-  if (assemble_carried(w, island, slot)) return;
-  if (island.rows <= kDenseRows)
-    assemble_dense(w, island, slot);
+  gather_rows(w, blocks, slot);
+  if (assemble_carried(w, blocks, slot)) return;
+  if (slot.impulses.size() <= kDenseRows)
+    assemble_dense(w, blocks, slot);
   else
-    assemble_by_vectors(w, island, slot);
+    assemble_by_vectors(w, blocks, slot);
 }
 
-void state_laws(const World::Impl& w, const Island& island, Slot& slot) {
+void state_laws(const World::Impl& w, BlockList blocks, Slot& slot) {
   slot.problem.clear(OperatorKind::kDense);
-  for (int b = 0; b < island.block_count; ++b) add_laws(w, island, b, slot.problem);
+  for (const int b : blocks) add_laws(w, w.rows.blocks[b], slot.problem);
 }
 
 namespace {
@@ -315,7 +312,7 @@ double one_sided_velocity(const World::Impl& w, const ImpulseRow& row, int body,
 
 }  // namespace
 
-void find_levels(const World::Impl& w, const Island& island, Slot& slot) {
+void find_levels(const World::Impl& w, BlockList blocks, Slot& slot) {
   const Problem& p = slot.problem;
   slot.level.assign(p.subsystems.size(), -1);
   for (int b = 0; b < p.block_count(); ++b)
@@ -324,7 +321,7 @@ void find_levels(const World::Impl& w, const Island& island, Slot& slot) {
   slot.q_above.resize(p.q.size());
   int row = 0;
   for (int b = 0; b < p.block_count(); ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+    const RowBlock& block = w.rows.blocks[blocks[b]];
     const int first = p.term_start[b];
     const bool two = p.term_start[b + 1] - first == 2;
     // terms come in the order body, other (add_terms)

@@ -110,14 +110,14 @@ void add_side(const World::Impl& w, const Carried& c, const ImpulseRow& row, int
 
 }  // namespace
 
-bool assemble_carried(const World::Impl& w, const Island& island, Slot& slot) {
+bool assemble_carried(const World::Impl& w, BlockList blocks, Slot& slot) {
   if (!find_carriers(w, slot)) return false;
   Carried& c = slot.carried;
   find_mobility(w, slot);
   factor_mobility(c);
   if (c.motions == 0) return false;
   solver::Problem& p = slot.problem;
-  state_laws(w, island, slot);
+  state_laws(w, blocks, slot);
   p.add_unit_mass(c.motions);
   double* jacobian = p.jacobian.data();
   for (const ImpulseRow& row : slot.impulses) {

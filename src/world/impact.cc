@@ -51,13 +51,13 @@ void solve_rows(World::Impl& w) {
   w.gather_islands();
   Slot& slot = w.slots[0];
   for (const Island& island : w.islands) {
-    world_detail::assemble(w, island, slot);
+    world_detail::assemble(w, w.blocks_of(island), slot);
     slot.lambda.assign(slot.problem.q.size(), 0.0);
     int row = 0;
     const auto each_row = [&](auto&& visit) {
       row = 0;
-      for (int b = 0; b < island.block_count; ++b) {
-        const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+      for (const int b : w.blocks_of(island)) {
+        const RowBlock& block = w.rows.blocks[b];
         for (int k = 0; k < block.size; ++k, ++row) visit(row, block.row + k);
       }
     };

@@ -118,6 +118,9 @@ struct Island {
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
+/// Of Rows::blocks: those of an island, or some of them, in ascending order.
+using BlockList = std::span<const std::int32_t>;
+
 /// Scratch of assemble_carried.cc: bodies that rows act on.
 struct Carried {
   std::vector<std::int32_t> bodies;
@@ -137,7 +140,12 @@ std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scen
 
 /// Scratch of one thread.
 struct Slot {
-  explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {}
+  explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {
+    constexpr int kUsual = 64;  // blocks of an island: how many are near changes from step to step
+    near.reserve(kUsual);
+    remote.reserve(kUsual);
+    gathered.reserve(3 * kUsual);
+  }
 
   CollisionWorkspace collision;
   ResponseBuffers response;
@@ -145,7 +153,8 @@ struct Slot {
   Heap heap;
   std::shared_ptr<TowerScratch> towers = make_tower_scratch();
   std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
-  std::span<const ImpulseRow> impulses;      // of the island's rows, in the order of its blocks
+  std::vector<std::int32_t> near, remote;    // blocks of the island, see solve_islands.cc
+  std::span<const ImpulseRow> impulses;      // of the rows that are solved, in the order of their blocks
   std::vector<ImpulseRow> gathered;          // where they do not lie side by side
   bool may_walk = false;                     // along long trees, see assemble.cc
   std::vector<ImpulseRow> written_out;       // without their sides on walked trees
@@ -373,6 +382,9 @@ struct World::Impl : world_detail::Persistent {
     return surfaces[colliders[first].material * material_count + colliders[second].material];
   }
   int tree_of_link(LinkId link) const;
+  world_detail::BlockList blocks_of(const world_detail::Island& island) const {
+    return {island_blocks.data() + island.first_block, static_cast<std::size_t>(island.block_count)};
+  }
   int root_of(int tree) const {
     while (parent[tree] != tree) tree = parent[tree];
     return tree;

@@ -22,6 +22,7 @@
 namespace karakuri {
 
 using solver::RowKind;
+using world_detail::BlockList;
 using world_detail::Island;
 using world_detail::Slot;
 
@@ -33,8 +34,8 @@ struct Task {
   Slot& slot;
   double h;
 
-  int block_count() const { return island.block_count; }
-  int block_index(int b) const { return w.island_blocks[island.first_block + b]; }
+  int block_count() const { return static_cast<int>(slot.near.size()); }
+  int block_index(int b) const { return slot.near[b]; }
   const RowBlock& block(int b) const { return w.rows.blocks[block_index(b)]; }
 };
 
@@ -218,7 +219,7 @@ bool is_calm(const Slot& s) {
 /// sweeps, where that is nearer to a solution than their residual `warm`.
 void mend_from_above(const Task& t, double warm) {
   Slot& s = t.slot;
-  world_detail::find_levels(t.w, t.island, s);
+  world_detail::find_levels(t.w, s.near, s);
   s.all = s.lambda;
   solver::guess_from_above(s.problem, s.level, s.q_above, s.solver, s.all);
   if (residual_of(s, s.all, s) < warm) std::swap(s.lambda, s.all);
@@ -379,11 +380,84 @@ bool answer(const Task& t) {
   return true;
 }
 
-void solve_island(const Task& t, Island& island) {
-  island.answered = false;
-  if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
-  solver::Settings settings = solver_settings(t.w.settings, island.rows);
-  world_detail::assemble(t.w, island, t.slot);
+// ---- what is not reached
+// --------------------------------------------------------------------------------------------------------
+// Contacts are known from as far as bodies may come in the step, limits likewise: of a robot that falls a
+// third of them stay open. One that did nothing in the last step, and that free motion leaves open by far, is
+// left out. Where the impulses of the others close it after all, the island is solved once more with it, so
+// that the solution is that of all rows.
+
+/// Whether a contact or limit is left out at first.
+bool is_remote(const World::Impl& w, const RowBlock& block) {
+  constexpr double kFar = 0.2;  // [m/s, rad/s] that impulses would have to add
+  if (block.source != RowSource::kContact && !is_limit(block.source)) return false;
+  return w.rows.lambda[block.row] == 0 && w.row_free[block.row] + w.rows.bias[block.row] > kFar;
+}
+
+void part_blocks(const Task& t) {
+  const BlockList all = t.w.blocks_of(t.island);
+  t.slot.near.clear();
+  t.slot.remote.clear();
+  for (const std::int32_t b : all) {
+    const bool remote = !t.island.loose && is_remote(t.w, t.w.rows.blocks[b]);
+    (remote ? t.slot.remote : t.slot.near).push_back(b);
+  }
+  if (t.slot.near.empty()) std::swap(t.slot.near, t.slot.remote);
+}
+
+/// Takes back what one solution has left behind, before another.
+void take_back(const Task& t) {
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    std::fill_n(t.w.bounce.begin() + block.row, block.size, 0.0);
+    std::fill_n(t.w.correction.begin() + block.row, block.size, 0.0);
+  }
+  for (const ResponseBuffers::DofLanes::Tree& tree : t.slot.response.lanes.trees)
+    std::copy_n(t.w.v_free.begin() + tree.first_dof, tree.dofs, t.w.v_answered.begin() + tree.first_dof);
+}
+
+/// Velocity of a row after the impulses that were answered.
+double answered(const Task& t, int row) {
+  return t.w.row_free[row] + answered_velocity(t.w.ws, t.w.rows.impulses[row], t.slot.response);
+}
+
+/// Blocks that were left out and close after all become near. @return Whether any does.
+bool admit_closed(const Task& t) {
+  Slot& s = t.slot;
+  const std::size_t before = s.near.size();
+  for (const std::int32_t b : s.remote) {
+    const int row = t.w.rows.blocks[b].row;
+    if (answered(t, row) + t.w.rows.bias[row] < 0) s.near.push_back(b);
+  }
+  if (s.near.size() == before) return false;
+  take_back(t);
+  std::erase_if(s.remote, [&](std::int32_t b) {
+    return std::find(s.near.begin() + before, s.near.end(), b) != s.near.end();
+  });
+  std::sort(s.near.begin(), s.near.end());
+  return true;
+}
+
+/// Rows as solve_near() leaves them, of the blocks that are left out.
+void pass_by(const Task& t) {
+  for (const std::int32_t b : t.slot.remote) {
+    const RowBlock& block = t.w.rows.blocks[b];
+    for (int k = 0; k < block.size; ++k) t.w.row_velocity[block.row + k] = answered(t, block.row + k);
+  }
+}
+
+void assemble(const Task& t) {
+  world_detail::assemble(t.w, t.slot.near, t.slot);
+  if (t.slot.can_answer || t.slot.remote.empty()) return;
+  t.slot.remote.clear();  // what becomes of them could not be told
+  const BlockList all = t.w.blocks_of(t.island);
+  t.slot.near.assign(all.begin(), all.end());
+  world_detail::assemble(t.w, t.slot.near, t.slot);
+}
+
+void solve_near(const Task& t, Island& island) {
+  assemble(t);
+  solver::Settings settings = solver_settings(t.w.settings, t.slot.problem.rows());
   gather(t);
   bounce(t, settings);
   const double motion = square_of_motion(t);
@@ -398,8 +472,17 @@ void solve_island(const Task& t, Island& island) {
   island.report = step(t, motion, settings, &refused);
   island.refused = refused;
   correct_positions(t, settings);
-  scatter(t);
   island.answered = answer(t);
+}
+
+void solve_island(const Task& t, Island& island) {
+  island.answered = false;
+  if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
+  part_blocks(t);
+  do solve_near(t, island);
+  while (admit_closed(t));
+  scatter(t);
+  pass_by(t);
 }
 
 }  // namespace
@@ -420,8 +503,8 @@ void World::Impl::solve_islands(double h) {
   unanswered = total;
   for (const Island& island : islands) {
     if (!island.answered) continue;
-    for (int b = 0; b < island.block_count; ++b) {
-      const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
+    for (const int b : blocks_of(island)) {
+      const RowBlock& block = rows.blocks[b];
       std::fill_n(unanswered.begin() + block.row, block.size, 0.0);
     }
   }

@@ -48,8 +48,8 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
 
 /// Whether the island may be tried: known, and nothing about to bounce.
 bool is_candidate(const World::Impl& w, const Island& island) {
-  for (int b = 0; b < island.block_count; ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+  for (const int b : w.blocks_of(island)) {
+    const RowBlock& block = w.rows.blocks[b];
     if (!(rho_of(w, block) > 0)) return false;
     if (w.row_velocity[block.row] < -w.settings.restitution_threshold) return false;
   }
@@ -88,12 +88,12 @@ bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
 
 /// Natural map of the island at (1); infinite where positions need correcting.
 double residual_of(const World::Impl& w, const Island& island, double h, Slot& slot) {
-  world_detail::state_laws(w, island, slot);
+  world_detail::state_laws(w, w.blocks_of(island), slot);
   slot.lambda.clear();
   slot.u_free.clear();
   slot.rho.clear();
-  for (int b = 0; b < island.block_count; ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+  for (const int b : w.blocks_of(island)) {
+    const RowBlock& block = w.rows.blocks[b];
     if (too_deep(w, block, h)) return solver::kInfinity;
     slot.rho.push_back(rho_of(w, block));
     for (int r = block.row; r < block.row + block.size; ++r) {
@@ -107,8 +107,8 @@ double residual_of(const World::Impl& w, const Island& island, double h, Slot& s
 /// |J v| of the island at the start of the step.
 double speed(const World::Impl& w, const Island& island) {
   double sum = 0;
-  for (int b = 0; b < island.block_count; ++b) {
-    const RowBlock& block = w.rows.blocks[w.island_blocks[island.first_block + b]];
+  for (const int b : w.blocks_of(island)) {
+    const RowBlock& block = w.rows.blocks[b];
     for (int r = block.row; r < block.row + block.size; ++r) sum += w.row_velocity[r] * w.row_velocity[r];
   }
   return std::sqrt(sum);
@@ -181,8 +181,8 @@ void World::Impl::accept_what_holds(double h) {
     }
     island.answered = island.solved;
     if (!island.solved) continue;
-    for (int b = 0; b < island.block_count; ++b) {
-      const RowBlock& block = rows.blocks[island_blocks[island.first_block + b]];
+    for (const int b : blocks_of(island)) {
+      const RowBlock& block = rows.blocks[b];
       std::copy_n(row_trial.begin() + block.row, block.size, row_velocity.begin() + block.row);
     }
   }

@@ -160,6 +160,19 @@ TEST(Response, AnswersImpulsesAsTheyAreApplied) {
     apply_impulses(m.model, rows, impulses, ws, applied);
     answer_impulses(m.model, ws, impulses, buffers, answer);
     EXPECT_LT((answer - applied).norm(), 1e-11 * (1 + (applied - state.v_view()).norm()));  // cond(M) < 1e5
+
+    std::vector<ImpulseRow> others = random_rows(m.model, 9, random);
+    add_parts(others, parts);
+    Eigen::VectorXd before(9), after(9);
+    update_velocities(m.model, state, ws);
+    row_velocities(others, ws, before);
+    std::copy(applied.begin(), applied.end(), state.v.begin());
+    update_velocities(m.model, state, ws);
+    row_velocities(others, ws, after);
+    for (int k = 0; k < 9; ++k) {
+      const double change = after[k] - before[k];
+      EXPECT_NEAR(answered_velocity(ws, others[k], buffers), change, 1e-10 * (1 + std::abs(after[k]))) << k;
+    }
   }
   EXPECT_GT(answered, 5);
 }

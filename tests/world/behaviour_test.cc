@@ -168,6 +168,30 @@ TEST(Continuous, FastBodiesDoNotPassThinWalls) {
   }
 }
 
+TEST(Contacts, AreHeldThatOnlyTheImpulsesOfOthersClose) {
+  // a bar on a hinge that nothing moves, until a ball hits one end: within that step the other meets a stop
+  constexpr double kGap = 5e-4, kArm = 0.9;
+  Scene scene;
+  const LinkId bar = scene.mechanism.add_link("bar", Inertia::solid_box(1, {2, 0.1, 0.02}));
+  const JointId hinge = *scene.mechanism.add_joint({.name = "hinge",
+                                                    .kind = JointKind::kRevolute,
+                                                    .parent = scene.mechanism.world(),
+                                                    .child = bar,
+                                                    .axis = Vec3::UnitY()});
+  scene.add_shape(bar, Shape::box({1, 0.05, 0.01}));
+  scene.add_shape(scene.mechanism.world(), Shape::sphere(0.05),
+                  Transform::translation({kArm, 0, 0.06 + kGap}));
+  const LinkId ball =
+      scene.add_body("ball", Shape::sphere(0.05), 5, Transform::translation({-kArm, 0, 0.061}));
+  World world = make_world(std::move(scene), {.dt = 1e-3}, Vec3::Zero());
+  world.set_velocity(ball, {Vec3::Zero(), Vec3(0, 0, -5)});
+  world.step();
+  EXPECT_NEAR(std::abs(world.q(hinge)[0]), kGap / kArm, 2e-6);  // a contact rests half its slop away
+  int pressed = 0;
+  for (const Contact& c : world.contacts()) pressed += c.impulse.norm() > 0;
+  EXPECT_EQ(pressed, 2);
+}
+
 TEST(Continuous, ABarOnAHingeStopsAtAThinPost) {
   Scene scene;
   const LinkId bar = scene.mechanism.add_link("bar", Inertia::solid_box(1, {2, 0.01, 0.01}));

@@ -149,6 +149,8 @@ void apply_impulses(const Model& model, std::span<const ImpulseRow> rows, VecIn 
 /// The same for the rows of the last response() with these buffers, of which it knows nearly all.
 void answer_impulses(const Model& model, const Workspace& ws, VecIn impulses, ResponseBuffers& buffers,
                      VecOut v);
+/// What answer_impulses() has just done to the velocity of a row, which need not be one of those that acted.
+double answered_velocity(const Workspace& ws, const ImpulseRow& row, const ResponseBuffers& buffers);
 
 /// J v: the velocity of each row.  @pre ws has velocities
 void row_velocities(std::span<const ImpulseRow> rows, const Workspace& ws, VecOut Jv);
