@@ -24,18 +24,21 @@ using Lanes = ResponseBuffers::DofLanes;
 using Bits = std::uint64_t;
 constexpr int kWidth = 8;  // lanes that are worked on together
 using V8 = double __attribute__((vector_size(8 * kWidth)));
-using Bits8 = Bits __attribute__((vector_size(8 * kWidth)));
+using Bits4 = Bits __attribute__((vector_size(32)));
 
 constexpr int kMostDofs = 64, kMostGroups = 64;  // bits of a word
 constexpr int kImpulses = 6 * kWidth;            // numbers of the impulses of one such group
 
-template <class V>
-V load8(const auto* p) {
-  V v;
+V8 load8(const double* p) {
+  V8 v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-void store8(double* p, V8 v) { std::memcpy(p, &v, sizeof v); }
+Bits4 load4_bits(const Bits* p) {
+  Bits4 v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
 
 int padded(int n) { return (n + kWidth - 1) / kWidth * kWidth; }
 
@@ -190,29 +193,25 @@ void find_dof(const Model& model, const Workspace& ws, const Lanes::Tree& tree, 
   set_dof(S_n, S_f, U_n, U_f, pivot.inverse_d, out);
 }
 
-/// y of one dof, for the groups of lanes that it moves; what it reads are numbers [first, last).  (1)
-template <int first, int last>
-void project(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, const Lanes& l) {
+/// (1) of one dof for the groups of lanes that it moves. It reads numbers [first, last) of the impulses and
+/// changes [changed, 6).
+template <int first, int last, int changed>
+void take_dof(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
   for (Bits todo = groups; todo != 0; todo &= todo - 1) {
     const int g = std::countr_zero(todo);
-    const double* F = l.impulse.data() + g * kImpulses;
-    const auto times = [&](int c) { return load8<V8>(F + c * kWidth) * dof.S()[c]; };
-    V8 sum = times(first) + times(first + 1) + times(first + 2);
-    if constexpr (last - first == 6) sum += times(3) + times(4) + times(5);
-    const V8 y = (load8<Bits8>(l.path.data() + g * kWidth) & bit) != 0 ? sum : V8{};
-    store8(column + g * kWidth, y);
-    store8(scaled + g * kWidth, y * dof.weight());
-  }
-}
-
-/// What one dof leaves of the impulses' numbers [first, 6).  (1)
-template <int first>
-void pass_on(const Lanes::Dof& dof, Bits groups, const double* scaled, Lanes& l) {
-  for (Bits todo = groups; todo != 0; todo &= todo - 1) {
-    const int g = std::countr_zero(todo);
-    double* F = l.impulse.data() + g * kImpulses;
-    const V8 s = load8<V8>(scaled + g * kWidth);
-    for (int c = first; c < 6; ++c) store8(F + c * kWidth, load8<V8>(F + c * kWidth) - s * dof.U()[c]);
+    for (int half = 0; half < kWidth; half += 4) {
+      double* F = l.impulse.data() + g * kImpulses + half;
+      V4 f[6];
+      for (int c = std::min(first, changed); c < 6; ++c) f[c] = load4(F + c * kWidth);
+      V4 sum = f[first] * dof.S()[first] + f[first + 1] * dof.S()[first + 1] + f[first + 2] * dof.S()[first + 2];
+      if constexpr (last - first == 6) sum += f[3] * dof.S()[3] + f[4] * dof.S()[4] + f[5] * dof.S()[5];
+      const int lane = g * kWidth + half;
+      const V4 y = (load4_bits(l.path.data() + lane) & bit) != 0 ? sum : V4{};
+      const V4 s = y * dof.weight();
+      store4(column + lane, y);
+      store4(scaled + lane, s);
+      for (int c = changed; c < 6; ++c) store4(F + c * kWidth, f[c] - s * dof.U()[c]);
+    }
   }
 }
 
@@ -223,17 +222,16 @@ void take_dof(const Model& model, const Lanes::Tree& tree, int k, double* column
   const Lanes::Dof& dof = l.dofs[bit];
   const Bits groups = l.groups_of_dof[bit], mask = Bits{1} << bit;
   const Dof& joint = model.dofs[tree.first_dof + k];
-  if (joint.kind == DofKind::kTranslation)
-    project<3, 6>(dof, mask, groups, column, scaled, l);
-  else if (joint.body == tree.root && joint.kind == DofKind::kRotation && !tree.alone)
-    project<0, 3>(dof, mask, groups, column, scaled, l);
-  else
-    project<0, 6>(dof, mask, groups, column, scaled, l);
-  if (k == 0 || tree.alone) return;
-  if (k <= tree.translations)
-    pass_on<3>(dof, groups, scaled, l);
-  else
-    pass_on<0>(dof, groups, scaled, l);
+  const bool translates = joint.kind == DofKind::kTranslation;
+  const bool turns_root = joint.body == tree.root && joint.kind == DofKind::kRotation && !tree.alone;
+  const auto take = [&]<int changed> {
+    if (translates) return take_dof<3, 6, changed>(dof, mask, groups, column, scaled, l);
+    if (turns_root) return take_dof<0, 3, changed>(dof, mask, groups, column, scaled, l);
+    take_dof<0, 6, changed>(dof, mask, groups, column, scaled, l);
+  };
+  if (k == 0 || tree.alone) return take.operator()<6>();
+  if (k <= tree.translations) return take.operator()<3>();
+  take.operator()<0>();
 }
 
 /// Adds the lanes that are not a row's own to it.
@@ -386,7 +384,7 @@ double push_of(const Lanes& l, int bit) {
   V8 sum{};
   for (Bits todo = l.groups_of_dof[bit]; todo != 0; todo &= todo - 1) {
     const int at = std::countr_zero(todo) * kWidth;
-    sum += load8<V8>(scaled + at) * load8<V8>(l.acting.data() + at);
+    sum += load8(scaled + at) * load8(l.acting.data() + at);
   }
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
