@@ -79,7 +79,7 @@ class Broadphase {
   // Boxes in single precision, rounded outward: half the memory, and the fat is thousands of times the
   // rounding.
   struct Box {
-    float lo[3], hi[3];
+    float lo[4] = {}, hi[4] = {};  // the fourth is 0: boxes are compared as vectors
   };
   struct Node {
     Box box;
@@ -90,7 +90,7 @@ class Broadphase {
     Aabb box;
     CollisionFilter filter;
     std::int32_t node = -1;
-    bool used = false, fixed = false, moved = false;
+    bool used = false, fixed = false;
     std::uint8_t stays = 0;  // moves that left the leaf where it is in the tree
   };
 
@@ -113,11 +113,13 @@ class Broadphase {
   std::int32_t root_ = -1;
   std::vector<Proxy> proxies_;
   std::vector<ProxyId> free_proxies_, moved_;
+  std::vector<std::uint8_t> is_moved_;  // by proxy
   std::vector<ProxyPair> pairs_, fresh_, merged_;
   std::vector<ProxyPair> excluded_;  // ascending; each pair both ways round
   std::vector<ProxyId> unbounded_;   // planes: tested against all, kept out of the tree
   int count_ = 0;
-  mutable std::vector<std::int32_t> stack_;
+  std::vector<std::int32_t> to_meet_;        // of find_new_pairs()
+  mutable std::vector<std::int32_t> stack_;  // of queries
 };
 
 // ---- templates ----------------------------------------------------------------------------------

@@ -22,16 +22,26 @@ float down(double x) {
 }
 float up(double x) { return -down(-x); }
 
+using Four = float __attribute__((vector_size(16)));
+using Mask = std::int32_t __attribute__((vector_size(16)));
+
+inline Four load(const float* p) {
+  Four v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 template <class Box>
 inline bool overlap_boxes(const Box& a, const Box& b) {
-  // without branches: the comparisons are cheap, the guesses are not
-  return (a.lo[0] <= b.hi[0]) & (b.lo[0] <= a.hi[0]) & (a.lo[1] <= b.hi[1]) & (b.lo[1] <= a.hi[1]) &
-         (a.lo[2] <= b.hi[2]) & (b.lo[2] <= a.hi[2]);
+  const Mask near = (load(a.lo) <= load(b.hi)) & (load(b.lo) <= load(a.hi));
+  std::int64_t half[2];
+  std::memcpy(half, &near, sizeof half);
+  return (half[0] & half[1]) == -1;
 }
 template <class Box>
 inline Box join(const Box& a, const Box& b) {
   Box r;
-  for (int k = 0; k < 3; ++k) r.lo[k] = std::min(a.lo[k], b.lo[k]), r.hi[k] = std::max(a.hi[k], b.hi[k]);
+  for (int k = 0; k < 4; ++k) r.lo[k] = std::min(a.lo[k], b.lo[k]), r.hi[k] = std::max(a.hi[k], b.hi[k]);
   return r;
 }
 template <class Box>
@@ -168,8 +178,8 @@ void Broadphase::rotate(std::int32_t node) {
 }
 
 void Broadphase::mark(ProxyId id) {
-  if (proxies_[id].moved) return;
-  proxies_[id].moved = true;
+  if (is_moved_[id]) return;
+  is_moved_[id] = 1;
   moved_.push_back(id);
 }
 
@@ -192,6 +202,7 @@ ProxyId Broadphase::insert(const Aabb& box, const CollisionFilter& filter, bool 
   if (free_proxies_.empty()) {
     id = static_cast<ProxyId>(proxies_.size());
     proxies_.emplace_back();
+    is_moved_.push_back(0);
   } else {
     const auto lowest = std::min_element(free_proxies_.begin(), free_proxies_.end());
     id = *lowest;
@@ -199,7 +210,7 @@ ProxyId Broadphase::insert(const Aabb& box, const CollisionFilter& filter, bool 
     free_proxies_.pop_back();
   }
   Proxy& p = proxies_[id];
-  p = {box, filter, -1, true, fixed, false};
+  p = {box, filter, -1, true, fixed};
   ++count_;
   mark(id);
   if (!bounded(box)) {
@@ -226,6 +237,7 @@ void Broadphase::remove(ProxyId id) {
   std::erase_if(pairs_, [&](const ProxyPair& q) { return q.a == id || q.b == id; });
   std::erase_if(excluded_, [&](const ProxyPair& q) { return q.a == id || q.b == id; });
   std::erase(moved_, id);
+  is_moved_[id] = 0;
   p = {};
   free_proxies_.push_back(id);
   --count_;
@@ -292,7 +304,7 @@ void Broadphase::find_new_pairs(ProxyId id) {
   const auto consider = [&](ProxyId other) {
     const Proxy& q = proxies_[other];
     // two moved ones find each other twice; the lower id reports
-    if (other == id || (q.moved && other < id)) return;
+    if (other == id || (is_moved_[other] && other < id)) return;
     if ((p.fixed && q.fixed) || !p.filter.accepts(q.filter) || is_excluded(other)) return;
     fresh_.push_back(ordered(id, other));
   };
@@ -304,17 +316,20 @@ void Broadphase::find_new_pairs(ProxyId id) {
   }
   for (ProxyId other : unbounded_) consider(other);
   const Box box = nodes_[p.node].box;
-  stack_.clear();
-  stack_.push_back(root_);
-  while (!stack_.empty()) {
-    const Node& node = nodes_[stack_.back()];
-    stack_.pop_back();
-    if (node.leaf()) {
-      if (overlap_boxes(node.box, box)) consider(node.left);
-      continue;
-    }
-    if (overlap_boxes(nodes_[node.right].box, box)) stack_.push_back(node.right);
-    if (overlap_boxes(nodes_[node.left].box, box)) stack_.push_back(node.left);
+  if (to_meet_.size() < nodes_.size()) to_meet_.resize(nodes_.size());
+  std::int32_t* top = to_meet_.data();
+  const auto meet = [&](std::int32_t n) {
+    if (!overlap_boxes(nodes_[n].box, box)) return;
+    if (nodes_[n].leaf())
+      consider(nodes_[n].left);
+    else
+      *top++ = n;
+  };
+  meet(root_);
+  while (top != to_meet_.data()) {
+    const Node& node = nodes_[*--top];
+    meet(node.right);
+    meet(node.left);
   }
 }
 
@@ -327,12 +342,12 @@ bool Broadphase::update() {
   merged_.clear();
   auto f = fresh_.begin();
   for (const ProxyPair& pair : pairs_) {
-    if (proxies_[pair.a].moved || proxies_[pair.b].moved) continue;
+    if (is_moved_[pair.a] | is_moved_[pair.b]) continue;
     while (f != fresh_.end() && *f < pair) merged_.push_back(*f++);
     merged_.push_back(pair);
   }
   merged_.insert(merged_.end(), f, fresh_.end());
-  for (ProxyId id : moved_) proxies_[id].moved = false;
+  for (ProxyId id : moved_) is_moved_[id] = 0;
   moved_.clear();
   if (merged_ == pairs_) return false;
   pairs_.swap(merged_);
