@@ -17,6 +17,18 @@ inline void store4(double* p, V4 v) { std::memcpy(p, &v, sizeof v); }
 inline V4 broadcast(double x) { return V4{x, x, x, x}; }
 inline double sum4(V4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
+/// What a comparison of vectors gives: all bits of a lane, or none.
+using Mask4 = long long __attribute__((vector_size(32)));
+
+/// One bit for each lane.
+inline unsigned bits_of(Mask4 m) {
+#ifdef __AVX__
+  return static_cast<unsigned>(__builtin_ia32_movmskpd256(reinterpret_cast<V4>(m)));
+#else
+  return static_cast<unsigned>((m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8));
+#endif
+}
+
 /// Of the matrix with these rows.
 inline void transpose(V4& a, V4& b, V4& c, V4& d) {
   const V4 e = __builtin_shufflevector(a, b, 0, 4, 2, 6), f = __builtin_shufflevector(a, b, 1, 5, 3, 7);

@@ -203,7 +203,8 @@ void take_dof(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, doub
       double* F = l.impulse.data() + g * kImpulses + half;
       V4 f[6];
       for (int c = std::min(first, changed); c < 6; ++c) f[c] = load4(F + c * kWidth);
-      V4 sum = f[first] * dof.S()[first] + f[first + 1] * dof.S()[first + 1] + f[first + 2] * dof.S()[first + 2];
+      V4 sum =
+          f[first] * dof.S()[first] + f[first + 1] * dof.S()[first + 1] + f[first + 2] * dof.S()[first + 2];
       if constexpr (last - first == 6) sum += f[3] * dof.S()[3] + f[4] * dof.S()[4] + f[5] * dof.S()[5];
       const int lane = g * kWidth + half;
       const V4 y = (load4_bits(l.path.data() + lane) & bit) != 0 ? sum : V4{};

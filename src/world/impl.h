@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "karakuri/collision/broadphase.h"
+#include "collision/broadphase/clusters.h"
 #include "karakuri/collision/narrowphase.h"
 #include "karakuri/constraint/rows.h"
 #include "karakuri/core/parallel.h"
@@ -241,7 +241,7 @@ struct World::Impl : world_detail::Persistent {
   std::uint64_t scene_stamp = 0;             // World::scene_stamp()
 
   // ---- kept, but not needed to go on: rebuilt after a restore
-  Broadphase broadphase;
+  collision_detail::ClusteredBroadphase broadphase;  // links of a tree move together
   struct PairMemory {
     ProxyPair pair;
     PairHint hint;

@@ -156,7 +156,7 @@ void add_colliders(World::Impl& w) {
       const double margin = 0.5 * w.settings.contact_margin;
       const Aabb box =
           fixed ? bounding_box(shape, c.X_BS).grown(margin) : Aabb::of(Vec3::Zero(), Vec3::Zero());
-      w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed);
+      w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed, w.tree_of[c.body]);
     }
   }
   w.collider_start.back() = static_cast<std::int32_t>(w.colliders.size());

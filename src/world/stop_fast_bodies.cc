@@ -131,18 +131,14 @@ const Path& path_of(World::Impl& w, int collider) {
   return w.paths[collider];
 }
 
-/// Pairs of what came further than its box, too.
+/// Boxes of what came further than them. What is not fast may have come further than its box, too, but by
+/// less than it is thick: who passes it passes its box.
 void widen_boxes(World::Impl& w) {
-  bool any = false;
   for (std::size_t i = 0; i < w.colliders.size(); ++i) {
     if (!w.fast[i]) continue;
     const auto id = static_cast<ProxyId>(i);
-    const Aabb& way = path_of(w, id).box;
-    if (w.broadphase.box(id).contains(way)) continue;
-    w.broadphase.move(id, way);
-    any = true;
+    if (const Aabb& way = path_of(w, id).box; !w.broadphase.box(id).contains(way)) w.broadphase.move(id, way);
   }
-  if (any) world_detail::refresh_pairs(w);
 }
 
 /// The share of the step that a pair may move.
@@ -187,10 +183,9 @@ void World::Impl::stop_fast_bodies(double h) {
   std::fill(is_viewed.begin(), is_viewed.end(), std::uint8_t{0});
   std::fill(path_known.begin(), path_known.end(), std::uint8_t{0});
   widen_boxes(*this);
-  for (const PairMemory& memory : pairs) {
-    const auto [a, b] = memory.pair;
-    if (!fast[a] && !fast[b]) continue;
-    const double share = free_share(*this, memory.pair, slots[0].collision);
+  for (const ProxyPair& pair : broadphase.pairs_of(fast)) {
+    const auto [a, b] = pair;
+    const double share = free_share(*this, pair, slots[0].collision);
     if (share == 1) continue;
     for (const int c : {a, b}) {
       if (const int tree = tree_of[colliders[c].body]; tree >= 0)
