@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "dynamics/articulated.h"
@@ -24,34 +25,24 @@ using Lanes = ResponseBuffers::DofLanes;
 using Bits = std::uint64_t;
 constexpr int kWidth = 8;  // lanes that are worked on together
 using V8 = double __attribute__((vector_size(8 * kWidth)));
-using Bits4 = Bits __attribute__((vector_size(32)));
+using Bits8 = Bits __attribute__((vector_size(8 * kWidth)));
 
 constexpr int kMostDofs = 64, kMostGroups = 64;  // bits of a word
 constexpr int kImpulses = 6 * kWidth;            // numbers of the impulses of one such group
 
-V8 load8(const double* p) {
-  V8 v;
+template <class V>
+V load8(const auto* p) {
+  V v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-Bits4 load4_bits(const Bits* p) {
-  Bits4 v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
+void store8(double* p, V8 v) { std::memcpy(p, &v, sizeof v); }
 
 int padded(int n) { return (n + kWidth - 1) / kWidth * kWidth; }
 
 /// Room for `count` numbers, of which the old are not cleared.
 void reserve(std::size_t count, std::vector<double>& v) {
   if (v.size() < count) v.resize(count);
-}
-
-/// How many dofs of a tree, from the first on, are translations.
-int leading_translations(const Model& model, int first, int dofs) {
-  int k = 0;
-  while (k < dofs && model.dofs[first + k].kind == DofKind::kTranslation) ++k;
-  return k;
 }
 
 /// The dofs that move a body, as bits from the tree's first on.
@@ -112,16 +103,17 @@ bool assign_lanes(std::span<const ImpulseRow> rows, Lanes& l) {
   l.row_of_extra.clear();
   const int count = static_cast<int>(rows.size());
   grow(count, l);
-  Here here;
+  Here here[2];  // by side: rows of a contact follow each other
   for (int i = 0; i < count; ++i) {
     for (const ImpulseRow* row = &rows[i]; row; row = row->more) {
       if (row->body == row->other) continue;  // does nothing
-      for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
+      for (int side = 0; side < 2; ++side) {
+        const int body = side == 0 ? row->body : row->other;
         if (body == 0) continue;
-        if (!go_to(body, l, here)) return false;
+        if (!go_to(body, l, here[side])) return false;
         const int lane = l.path[i] == 0 ? i : add_lane(count, i, l);
-        l.path[lane] = here.path;
-        l.sides[lane] = {row, here.root, sign};
+        l.path[lane] = here[side].path;
+        l.sides[lane] = {row, here[side].root, side == 0 ? 1.0 : -1.0};
       }
     }
   }
@@ -193,47 +185,56 @@ void find_dof(const Model& model, const Workspace& ws, const Lanes::Tree& tree, 
   set_dof(S_n, S_f, U_n, U_f, pivot.inverse_d, out);
 }
 
-/// (1) of one dof for the groups of lanes that it moves. It reads numbers [first, last) of the impulses and
-/// changes [changed, 6).
-template <int first, int last, int changed>
-void take_dof(const Lanes::Dof& dof, Bits bit, Bits groups, double* column, double* scaled, Lanes& l) {
-  for (Bits todo = groups; todo != 0; todo &= todo - 1) {
-    const int g = std::countr_zero(todo);
-    for (int half = 0; half < kWidth; half += 4) {
-      double* F = l.impulse.data() + g * kImpulses + half;
-      V4 f[6];
-      for (int c = std::min(first, changed); c < 6; ++c) f[c] = load4(F + c * kWidth);
-      V4 sum =
-          f[first] * dof.S()[first] + f[first + 1] * dof.S()[first + 1] + f[first + 2] * dof.S()[first + 2];
-      if constexpr (last - first == 6) sum += f[3] * dof.S()[3] + f[4] * dof.S()[4] + f[5] * dof.S()[5];
-      const int lane = g * kWidth + half;
-      const V4 y = (load4_bits(l.path.data() + lane) & bit) != 0 ? sum : V4{};
-      const V4 s = y * dof.weight();
-      store4(column + lane, y);
-      store4(scaled + lane, s);
-      for (int c = changed; c < 6; ++c) store4(F + c * kWidth, f[c] - s * dof.U()[c]);
+/// A group of lanes on its way to the root.
+struct Travelling {
+  V8 F[6];
+  const Bits* path;
+
+  Travelling(const Lanes& l, int group) : path(l.path.data() + group * kWidth) {
+    for (int c = 0; c < 6; ++c) F[c] = load8<V8>(l.impulse.data() + group * kImpulses + c * kWidth);
+  }
+  /// What a dof takes of an impulse that it moves.
+  V8 where_moved(Bits bit, V8 y) const { return (load8<Bits8>(path) & bit) != 0 ? y : V8{}; }
+
+  /// (1) of one dof.
+  void pass(const Lanes::Dof& dof, Bits bit, double* column, double* scaled) {
+    const double *S = dof.S(), *U = dof.U();
+    const V8 y = where_moved(
+        bit, (F[0] * S[0] + F[1] * S[1] + F[2] * S[2]) + (F[3] * S[3] + F[4] * S[4] + F[5] * S[5]));
+    const V8 s = y * dof.weight();
+    store8(column, y);
+    store8(scaled, s);
+    for (int c = 0; c < 6; ++c) F[c] -= s * U[c];
+  }
+};
+
+/// (1) of the six dofs of a free root at once: y = T F with
+///   t_k = S_k - sum over the dofs j after it of t_j (U_j . S_k) / d_j
+struct RootProduct {
+  double T[6][6];
+
+  explicit RootProduct(const Lanes::Dof* dofs) {
+    for (int k = 5; k >= 0; --k) {
+      std::copy_n(dofs[k].S(), 6, T[k]);
+      for (int j = 5; j > k; --j) {
+        double felt = 0;
+        for (int c = 0; c < 6; ++c) felt += dofs[j].U()[c] * dofs[k].S()[c];
+        for (int c = 0; c < 6; ++c) T[k][c] -= felt * dofs[j].weight() * T[j][c];
+      }
     }
   }
-}
 
-/// (1) of dof k of a tree. At the root itself a rotation reads moments alone, a translation reads forces
-/// alone everywhere, and nothing is passed on to where nothing reads it: half of what a free root would cost.
-void take_dof(const Model& model, const Lanes::Tree& tree, int k, double* column, double* scaled, Lanes& l) {
-  const int bit = tree.first_bit + k;
-  const Lanes::Dof& dof = l.dofs[bit];
-  const Bits groups = l.groups_of_dof[bit], mask = Bits{1} << bit;
-  const Dof& joint = model.dofs[tree.first_dof + k];
-  const bool translates = joint.kind == DofKind::kTranslation;
-  const bool turns_root = joint.body == tree.root && joint.kind == DofKind::kRotation && !tree.alone;
-  const auto take = [&]<int changed> {
-    if (translates) return take_dof<3, 6, changed>(dof, mask, groups, column, scaled, l);
-    if (turns_root) return take_dof<0, 3, changed>(dof, mask, groups, column, scaled, l);
-    take_dof<0, 6, changed>(dof, mask, groups, column, scaled, l);
-  };
-  if (k == 0 || tree.alone) return take.operator()<6>();
-  if (k <= tree.translations) return take.operator()<3>();
-  take.operator()<0>();
-}
+  void pass(const Travelling& lanes, const Lanes::Dof* dofs, Bits first, int stride, double* column,
+            double* scaled) const {
+    for (int k = 0; k < 6; ++k, column += stride, scaled += stride) {
+      V8 y = lanes.F[0] * T[k][0];
+      for (int c = 1; c < 6; ++c) y += lanes.F[c] * T[k][c];
+      y = lanes.where_moved(first, y);
+      store8(column, y);
+      store8(scaled, y * dofs[k].weight());
+    }
+  }
+};
 
 /// Adds the lanes that are not a row's own to it.
 void add_extra(int rows, int stride, Lanes& l) {
@@ -247,34 +248,47 @@ void add_extra(int rows, int stride, Lanes& l) {
   }
 }
 
-/// Which groups of lanes each dof moves.
-void list_groups(int groups, Lanes& l) {
-  std::fill_n(l.groups_of_dof, kMostDofs, 0);
-  for (int g = 0; g < groups; ++g)
-    for (Bits todo = l.moved[g]; todo != 0; todo &= todo - 1)
-      l.groups_of_dof[std::countr_zero(todo)] |= Bits{1} << g;
+/// The dofs of a tree as bits, its first `count` of them.
+Bits bits_of(const Lanes::Tree& tree, int count) { return (~Bits{0} >> (64 - count)) << tree.first_bit; }
+
+/// (1) of one tree for all groups of lanes. columns: Y by dof; scaled: the same times D^-1; both only where
+/// `moved` has the dof's bit.
+void propagate_tree(const Lanes::Tree& tree, int stride, Lanes& l) {
+  const Bits root = tree.free_root ? bits_of(tree, 6) : 0, rest = bits_of(tree, tree.dofs) & ~root;
+  const Lanes::Dof* first = l.dofs.data() + tree.first_bit;
+  const auto at = [&](int group, int bit) { return static_cast<std::size_t>(bit) * stride + group * kWidth; };
+  std::optional<RootProduct> product;
+  if (tree.free_root) product.emplace(first);
+  for (int g = 0; g < stride / kWidth; ++g) {
+    if ((l.moved[g] & (root | rest)) == 0) continue;
+    Travelling lanes(l, g);
+    for (Bits todo = l.moved[g] & rest; todo != 0;) {
+      const int bit = std::bit_width(todo) - 1;
+      todo ^= Bits{1} << bit;
+      lanes.pass(l.dofs[bit], Bits{1} << bit, l.columns.data() + at(g, bit), l.scaled.data() + at(g, bit));
+    }
+    if (!tree.free_root) continue;
+    const std::size_t to = at(g, tree.first_bit);
+    product->pass(lanes, first, Bits{1} << tree.first_bit, stride, l.columns.data() + to, l.scaled.data() + to);
+  }
 }
 
-/// columns: Y by dof; scaled: the same times D^-1; both only where `moved` has the dof's bit.
 void propagate(const Model& model, int rows, const Workspace& ws, Lanes& l) {
   const int stride = static_cast<int>(l.path.size()), groups = stride / kWidth;
   l.moved.assign(groups, 0);
   for (int lane = 0; lane < stride; ++lane) l.moved[lane / kWidth] |= l.path[lane];
   for (std::size_t e = 0; e < l.row_of_extra.size(); ++e)
     l.moved[l.row_of_extra[e] / kWidth] |= l.path[padded(rows) + e];
-  list_groups(groups, l);
   const std::size_t dofs = l.trees.back().first_bit + l.trees.back().dofs;
   reserve(dofs * stride, l.columns);
   reserve(dofs * stride, l.scaled);
   l.dofs.resize(kMostDofs);
-  for (auto tree = l.trees.rbegin(); tree != l.trees.rend(); ++tree) {
-    for (int k = tree->dofs - 1; k >= 0; --k) {
-      const int bit = tree->first_bit + k;
-      if (l.groups_of_dof[bit] == 0) continue;
-      const std::size_t at = static_cast<std::size_t>(bit) * stride;
-      find_dof(model, ws, *tree, k, l.dofs[bit]);
-      take_dof(model, *tree, k, l.columns.data() + at, l.scaled.data() + at, l);
-    }
+  l.known = 0;
+  for (const Bits moved : l.moved) l.known |= moved;
+  for (const Lanes::Tree& tree : l.trees) {
+    for (int k = 0; k < tree.dofs; ++k)
+      if (l.known >> (tree.first_bit + k) & 1) find_dof(model, ws, tree, k, l.dofs[tree.first_bit + k]);
+    propagate_tree(tree, stride, l);
   }
   add_extra(rows, stride, l);
 }
@@ -334,8 +348,7 @@ void place_bodies(const Model& model, Lanes& l) {
     const int first = root.first_v, dofs = last_dof(model.bodies[tree.last - 1]) + 1 - first;
     if (dofs > kMostDofs) continue;
     for (int i = tree.first; i < tree.last; ++i) {
-      const Lanes::Tree own = {tree.first, first,     dofs, leading_translations(model, first, dofs),
-                               0,          root.alone};
+      const Lanes::Tree own = {tree.first, first, dofs, 0, root.alone, root.dofs == 6 && !root.alone};
       l.place_of_body[i] = {path_of(model, model.bodies[i]), own};
     }
   }
@@ -383,9 +396,10 @@ namespace {
 double push_of(const Lanes& l, int bit) {
   const double* scaled = l.scaled.data() + static_cast<std::size_t>(bit) * l.path.size();
   V8 sum{};
-  for (Bits todo = l.groups_of_dof[bit]; todo != 0; todo &= todo - 1) {
-    const int at = std::countr_zero(todo) * kWidth;
-    sum += load8(scaled + at) * load8(l.acting.data() + at);
+  for (std::size_t g = 0; g < l.moved.size(); ++g, scaled += kWidth) {  // no branches: all groups
+    const Bits8 moved = Bits8{} - (l.moved[g] >> bit & 1);
+    const Bits8 y = load8<Bits8>(scaled) & moved;
+    sum += reinterpret_cast<V8>(y) * load8<V8>(l.acting.data() + g * kWidth);
   }
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
@@ -396,7 +410,7 @@ void answer_tree(const Model& model, const Workspace& ws, const Lanes::Tree& tre
   for (int k = 0; k < tree.dofs; ++k) {
     const int bit = tree.first_bit + k, dof = tree.first_dof + k;
     Lanes::Dof& d = l.dofs[bit];
-    if (l.groups_of_dof[bit] == 0) find_dof(model, ws, tree, k, d);
+    if (!(l.known >> bit & 1)) find_dof(model, ws, tree, k, d);
     const int up = model.dofs[dof].parent - tree.first_dof;
     const double* before = up < 0 ? kRest : l.motion.data() + 8 * (tree.first_bit + up);
     const V4 turn = load4(before), move = load4(before + 4);
@@ -413,7 +427,7 @@ void answer_free_body(const Workspace& ws, const Lanes::Tree& tree, Lanes& l, do
   V3 turn = zero3(), move = zero3();
   for (int k = 0; k < 6; ++k) {
     const int bit = tree.first_bit + k;
-    if (l.groups_of_dof[bit] == 0) continue;
+    if (!(l.known >> bit & 1)) continue;
     const double x = push_of(l, bit);
     const double* S = l.dofs[bit].S();
     turn = plus_scaled(turn, v3(S[0], S[1], S[2]), x);

@@ -66,9 +66,9 @@ struct ResponseBuffers {
   struct DofLanes {
     struct Tree {
       std::int32_t root, first_dof, dofs;
-      std::int32_t translations;   // dofs before the first that turns
       std::int32_t first_bit = 0;  // among the trees of the rows
       bool alone;                  // as of its root's Body
+      bool free_root;              // its first six dofs are those of its root
     };
     std::vector<Tree> trees;
     /// A body and its tree. Known from fit() on: bodies and dofs of the model lie far apart.
@@ -85,7 +85,7 @@ struct ResponseBuffers {
       double sign = 0;
     };
     std::vector<Side> sides;  // by lane
-    std::uint64_t groups_of_dof[64];
+    std::uint64_t known = 0;  // the dofs that move any lane, of which `dofs` are known
     /// How a dof moves its body and what its articulated inertia makes of that, seen at the root's origin.
     struct Dof {
       double numbers[13];
