@@ -102,7 +102,8 @@ inline V4 dot4(const double* a, std::size_t stride, const double* x, int n) {
     sc += load4(c + i) * at;
     sd += load4(d + i) * at;
   }
-  V4 sum = {sum4(sa), sum4(sb), sum4(sc), sum4(sd)};
+  transpose(sa, sb, sc, sd);
+  V4 sum = (sa + sc) + (sb + sd);  // as sum4() of each
   for (; i < n; ++i) sum += V4{a[i], b[i], c[i], d[i]} * x[i];
   return sum;
 }

@@ -63,8 +63,9 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   const ContactImpulse all = bounces ? read_contact_impulse(w.rows, block, w.total.data()) : step;
   c.impulse = step.force;
   c.turning_impulse = step.moment;
-  c.force = all.force / h;
-  c.moment = all.moment / h;
+  const double per_second = 1 / h;
+  c.force = all.force * per_second;
+  c.moment = all.moment * per_second;
   c.slip = slip_of(w, block, w.trial_velocity);
   const double slip = c.slip.norm();
   c.state = classify(w, block, slip);
@@ -204,8 +205,8 @@ double sum_of_speeds(const World::Impl& w, const Tree& tree) {
 
 /// Whether a body at this velocity is slow, of which something is `arm` away from its origin [m].
 bool is_slow(const World::Impl& w, const Vec3& linear, const Vec3& angular, double arm) {
-  const double speed = w.settings.sleep.speed;
-  return linear.norm() < speed && angular.norm() * std::max(1.0, arm) < 10 * speed;
+  const double speed = w.settings.sleep.speed, most = 10 * speed / std::max(1.0, arm);
+  return linear.squaredNorm() < speed * speed && angular.squaredNorm() < most * most;
 }
 
 /// Slow joints move what is far from them fast. Of trees with slow joints; `velocity` gets those of their
@@ -214,7 +215,9 @@ bool carries_slowly(const World::Impl& w, const Tree& tree, std::span<Workspace:
   body_velocities(w.model, w.ws, w.state.v_view(), tree, velocity);
   for (int b = tree.first; b < tree.last; ++b) {
     const Body& body = w.model.bodies[b];
-    const double arm = body.mass > 0 ? Vec3(body.mass_com).norm() / body.mass : 0;
+    const double moment2 = Vec3(body.mass_com).squaredNorm();
+    const bool is_long = moment2 > body.mass * body.mass;  // more than a metre: others need no arm
+    const double arm = is_long && body.mass > 0 ? std::sqrt(moment2) / body.mass : 0;
     if (!is_slow(w, velocity[b].v, velocity[b].w, arm)) return false;
   }
   return true;

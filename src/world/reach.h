@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/lanes.h"
 #include "world/impl.h"
 
 namespace karakuri::world_detail {
@@ -13,7 +14,9 @@ inline double arm_of(const BodyShape& c) { return std::isinf(c.radius) ? 0 : c.a
 
 /// Of the fastest point of a shape, at most, at this velocity of its body [m/s].
 inline double speed_of(const BodyShape& c, const Vec3& linear, const Vec3& angular) {
-  return linear.norm() + angular.norm() * arm_of(c);
+  using Two = double __attribute__((vector_size(16)));
+  const Two norms = lanes::root(Two{linear.squaredNorm(), angular.squaredNorm()});  // in the time of one
+  return norms[0] + norms[1] * arm_of(c);
 }
 
 /// World::Impl::pairs anew, after boxes were moved.
