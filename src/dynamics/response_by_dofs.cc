@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -343,6 +344,8 @@ void multiply(const Lanes& l, MatOut& A) {
 
 void place_bodies(const Model& model, Lanes& l) {
   l.place_of_body.assign(model.bodies.size(), {});
+  l.by_depth.resize(model.dofs.size());
+  std::iota(l.by_depth.begin(), l.by_depth.end(), 0);
   for (const Tree& tree : model.trees) {
     const Body& root = model.bodies[tree.first];
     const int first = root.first_v, dofs = last_dof(model.bodies[tree.last - 1]) + 1 - first;
@@ -351,6 +354,8 @@ void place_bodies(const Model& model, Lanes& l) {
       const Lanes::Tree own = {tree.first, first, dofs, 0, root.alone, root.dofs == 6 && !root.alone};
       l.place_of_body[i] = {path_of(model, model.bodies[i]), own};
     }
+    std::ranges::sort(l.by_depth.begin() + first, l.by_depth.begin() + first + dofs, {},
+                      [&](int dof) { return std::pair(model.dofs[dof].depth, dof); });
   }
 }
 
@@ -404,11 +409,11 @@ double push_of(const Lanes& l, int bit) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/// (3) of all dofs of a tree.
+/// (3) of all dofs of a tree, by their depth: what follows each other does not wait for each other.
 void answer_tree(const Model& model, const Workspace& ws, const Lanes::Tree& tree, Lanes& l, double* v) {
   static constexpr double kRest[8] = {};
-  for (int k = 0; k < tree.dofs; ++k) {
-    const int bit = tree.first_bit + k, dof = tree.first_dof + k;
+  for (int n = 0; n < tree.dofs; ++n) {
+    const int dof = l.by_depth[tree.first_dof + n], k = dof - tree.first_dof, bit = tree.first_bit + k;
     Lanes::Dof& d = l.dofs[bit];
     if (!(l.known >> bit & 1)) find_dof(model, ws, tree, k, d);
     const int up = model.dofs[dof].parent - tree.first_dof;

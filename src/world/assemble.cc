@@ -236,9 +236,30 @@ void assemble(const World::Impl& w, BlockList blocks, Slot& slot) {
     assemble_by_vectors(w, blocks, slot);
 }
 
+/// The same as add_laws() of all, in one go: problems of robots are so small that this is seen.
 void state_laws(const World::Impl& w, BlockList blocks, Slot& slot) {
-  slot.problem.clear(OperatorKind::kDense);
-  for (const int b : blocks) add_laws(w, w.rows.blocks[b], slot.problem);
+  Problem& p = slot.problem;
+  const Rows& from = w.rows;
+  p.clear(OperatorKind::kDense);
+  std::size_t rows = 0;
+  for (const int b : blocks) rows += from.blocks[b].size;
+  p.q.assign(rows, 0.0);
+  p.compliance.resize(rows);
+  p.lower.assign(rows, -solver::kInfinity);
+  p.upper.assign(rows, solver::kInfinity);
+  p.friction.assign(rows, 0.0);
+  p.term_start.assign(blocks.size() + 1, 0);
+  int row = 0;
+  for (const int b : blocks) {
+    const RowBlock& block = from.blocks[b];
+    p.blocks.push_back({block.kind, row, block.size});
+    for (int k = 0; k < block.size; ++k) p.compliance[row + k] = from.compliance[block.row + k];
+    if (block.kind == RowKind::kComplementarity) p.lower[row] = 0;
+    if (block.kind == RowKind::kBox) p.lower[row] = from.lower[block.row], p.upper[row] = from.upper[block.row];
+    if (block.kind == RowKind::kCone)
+      for (int k = 1; k < block.size; ++k) p.friction[row + k] = from.friction[block.row + k];
+    row += block.size;
+  }
 }
 
 namespace {

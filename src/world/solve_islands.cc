@@ -304,36 +304,55 @@ solver::Report step(const Task& t, double square_of_motion, solver::Settings set
   return report;
 }
 
-/// Chooses the rows of (3) and writes how far each is from its place. @return Whether any is too deep.
-bool pick_positions(const Task& t) {
+/// How far a contact or limit is from where its position is left alone, at the end of the step; 0 where it is
+/// soft: it is as deep as its spring lets it.
+double gap_after(const Task& t, const RowBlock& block, int row) {
+  if (t.w.rows.compliance[block.row] > 0) return 0;
+  return t.w.rows.error[block.row] + t.h * t.slot.u_free[row] + t.w.settings.stabilization.slop;
+}
+
+bool has_position(const RowBlock& block) {
+  return block.source == RowSource::kContact || is_limit(block.source);
+}
+
+/// Whether any is too deep.
+bool is_too_deep(const Task& t) {
+  const double deep = -0.5 * t.w.settings.stabilization.slop;
+  int row = 0;
+  for (int b = 0; b < t.block_count(); ++b) {
+    const RowBlock& block = t.block(b);
+    if (has_position(block) && gap_after(t, block, row) < deep) return true;
+    row += block.size;
+  }
+  return false;
+}
+
+/// Chooses the rows of (3) and writes how far each is from its place.
+void pick_positions(const Task& t) {
   Slot& s = t.slot;
   const StabilizationSettings& st = t.w.settings.stabilization;
   s.picks.clear();
   s.errors.clear();
-  bool needed = false;
   int row = 0;
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
-    const double* error = t.w.rows.error.data() + block.row;
     if (is_held(block.source)) {  // not opened by the others' correction; loops.cc closes them
       s.picks.push_back({b, block.size, RowKind::kEquality});
       s.errors.insert(s.errors.end(), block.size, 0.0);
-    } else if (block.source == RowSource::kContact || is_limit(block.source)) {
-      const bool soft = t.w.rows.compliance[block.row] > 0;  // as deep as its spring lets it
-      const double gap = soft ? 0 : error[0] + t.h * s.u_free[row] + st.slop;
-      needed = needed || gap < -0.5 * st.slop;
+    } else if (has_position(block)) {
+      const double gap = gap_after(t, block, row);
       s.picks.push_back({b, 1, RowKind::kComplementarity});
       s.errors.push_back(gap >= 0 ? gap : std::max(st.erp * gap, -t.h * st.max_speed));
     }
     row += block.size;
   }
-  return needed;
 }
 
 /// (3)
 void correct_positions(const Task& t, solver::Settings settings) {
   Slot& s = t.slot;
-  if (t.w.settings.stabilization.kind != Stabilization::kPosition || !pick_positions(t)) return;
+  if (t.w.settings.stabilization.kind != Stabilization::kPosition || !is_too_deep(t)) return;
+  pick_positions(t);
   world_detail::extract(s);
   std::copy(s.errors.begin(), s.errors.end(), s.part.q.begin());
   s.part_lambda.assign(s.part.q.size(), 0.0);
