@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -123,15 +124,17 @@ bool assign_lanes(std::span<const ImpulseRow> rows, Lanes& l) {
 
 void transpose(V4 (&t)[4]) { simd::transpose(t[0], t[1], t[2], t[3]); }
 
-/// The impulses of four lanes, seen at the origins of their roots.
+/// The impulses of four lanes, seen at the origins of their roots. A fourth number behind each vector is read
+/// and not used.
 void fill_impulses(const Workspace& ws, const Lanes::Side* sides, double* to) {
+  static_assert(offsetof(ImpulseRow, more) == offsetof(ImpulseRow, moment) + sizeof(Vec3));
   V4 arm[4] = {}, n[4] = {}, f[4] = {};
   for (int k = 0; k < 4; ++k) {
     const auto& [row, root, sign] = sides[k];
     if (!row) continue;
-    arm[k] = (v3(row->point) - load(ws.pose[root].p)).m;
-    n[k] = (v3(row->moment) * sign).m;
-    f[k] = (v3(row->force) * sign).m;
+    arm[k] = load4(row->point.data()) - load(ws.pose[root].p).m;
+    n[k] = load4(row->moment.data()) * sign;
+    f[k] = load4(row->force.data()) * sign;
   }
   transpose(arm), transpose(n), transpose(f);
   for (int c = 0; c < 3; ++c) {
@@ -270,7 +273,8 @@ void propagate_tree(const Lanes::Tree& tree, int stride, Lanes& l) {
     }
     if (!tree.free_root) continue;
     const std::size_t to = at(g, tree.first_bit);
-    product->pass(lanes, first, Bits{1} << tree.first_bit, stride, l.columns.data() + to, l.scaled.data() + to);
+    product->pass(lanes, first, Bits{1} << tree.first_bit, stride, l.columns.data() + to,
+                  l.scaled.data() + to);
   }
 }
 
@@ -317,7 +321,8 @@ void put(int i, int j, V4 (&tile)[4], MatOut& A) {
     for (int c = 0; c < r; ++c) A(i + r, i + c) = A(i + c, i + r);
 }
 
-/// Rows i to i + 3 and columns j to j + 7 of A up to the diagonal.
+/// Rows i to i + 3 and columns j to j + 3, or + 7 where it is wide, of A.
+template <bool wide>
 void multiply_tile(int lanes, int i, int j, const Lanes& l, MatOut& A) {
   V4 left[4] = {}, right[4] = {};
   for (Bits todo = l.moved[i / kWidth] & l.moved[j / kWidth]; todo != 0; todo &= todo - 1) {
@@ -326,18 +331,20 @@ void multiply_tile(int lanes, int i, int j, const Lanes& l, MatOut& A) {
     const V4 first = load4(columns), second = load4(columns + 4);
     for (int r = 0; r < 4; ++r) {
       left[r] += first * rows[r];
-      right[r] += second * rows[r];
+      if constexpr (wide) right[r] += second * rows[r];
     }
   }
   put(i, j, left, A);
-  if (j + 4 <= i) put(i, j + 4, right, A);
+  if constexpr (wide) put(i, j + 4, right, A);
 }
 
-/// (2)
+/// (2), up to the diagonal.
 void multiply(const Lanes& l, MatOut& A) {
   const int lanes = static_cast<int>(l.path.size());
-  for (int i = 0; i < A.rows(); i += 4)
-    for (int j = 0; j <= i; j += 8) multiply_tile(lanes, i, j, l, A);
+  for (int i = 0; i < A.rows(); i += 4) {
+    for (int j = 0; j + 4 <= i; j += 8) multiply_tile<true>(lanes, i, j, l, A);
+    if (i % 8 == 0) multiply_tile<false>(lanes, i, i, l, A);
+  }
 }
 
 }  // namespace

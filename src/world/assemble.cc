@@ -255,7 +255,8 @@ void state_laws(const World::Impl& w, BlockList blocks, Slot& slot) {
     p.blocks.push_back({block.kind, row, block.size});
     for (int k = 0; k < block.size; ++k) p.compliance[row + k] = from.compliance[block.row + k];
     if (block.kind == RowKind::kComplementarity) p.lower[row] = 0;
-    if (block.kind == RowKind::kBox) p.lower[row] = from.lower[block.row], p.upper[row] = from.upper[block.row];
+    if (block.kind == RowKind::kBox)
+      p.lower[row] = from.lower[block.row], p.upper[row] = from.upper[block.row];
     if (block.kind == RowKind::kCone)
       for (int k = 1; k < block.size; ++k) p.friction[row + k] = from.friction[block.row + k];
     row += block.size;

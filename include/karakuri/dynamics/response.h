@@ -77,7 +77,7 @@ struct ResponseBuffers {
       Tree tree;
     };
     std::vector<Place> place_of_body;
-    std::vector<std::int32_t> by_depth;  // the dofs of each tree, those near the root first
+    std::vector<std::int32_t> by_depth;      // the dofs of each tree, those near the root first
     std::vector<std::uint64_t> path, moved;  // by lane, and by group of eight lanes
     /// What acts on a lane; no row: nothing.
     struct Side {
