@@ -5,8 +5,8 @@
 // What impulses l do to the velocities v of the dofs is found on the way back, from the root:
 //   v_k = d_k^-1 (y_k^T l - U_k^T a),   a <- a + S_k v_k,  a: motion of the body so far, 0 at the root (3)
 // Rows are lanes of vectors, whatever bodies they act on: each lane knows the dofs of its path as bits of a
-// word. So (1) is a loop over lanes without a chain of sums that wait for each other, its results stand side
-// by side as (2) wants them, and a tile of (2) takes only the dofs that both of its sides move.
+// word. Eight of them go through (1) together; its results stand side by side as (2) wants them, and a tile
+// of (2) takes only the dofs that both of its sides move.
 #include "dynamics/response_by_dofs.h"
 
 #include <algorithm>
