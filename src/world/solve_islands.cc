@@ -421,7 +421,6 @@ void part_blocks(const Task& t) {
     const bool remote = !t.island.loose && is_remote(t.w, t.w.rows.blocks[b]);
     (remote ? t.slot.remote : t.slot.near).push_back(b);
   }
-  if (t.slot.near.empty()) std::swap(t.slot.near, t.slot.remote);
 }
 
 /// Takes back what one solution has left behind, before another.
@@ -494,10 +493,22 @@ void solve_near(const Task& t, Island& island) {
   island.answered = answer(t);
 }
 
+/// Nothing is reached at all: free motion it is.
+void leave_free(const Task& t, Island& island) {
+  for (const std::int32_t b : t.slot.remote) {
+    const RowBlock& block = t.w.rows.blocks[b];
+    std::copy_n(t.w.row_free.begin() + block.row, block.size, t.w.row_velocity.begin() + block.row);
+  }
+  island.report = {};
+  island.refused = false;
+  island.answered = true;
+}
+
 void solve_island(const Task& t, Island& island) {
   island.answered = false;
   if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
   part_blocks(t);
+  if (t.slot.near.empty()) return leave_free(t, island);
   do solve_near(t, island);
   while (admit_closed(t));
   scatter(t);
