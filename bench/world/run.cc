@@ -14,7 +14,6 @@ namespace karakuri::bench {
 namespace {
 
 constexpr double kFar = 1e4;       // [m]: a body that is there was thrown
-constexpr int kTurn = 20;          // steps before the next engine's turn
 constexpr double kTooSlow = 1;     // [s] a step
 constexpr int kMostSlowSteps = 3;  // before an engine is stopped
 
@@ -81,13 +80,20 @@ struct Track {
 
 struct Steps {
   int count = 0;
+  int turn = 0;                             // before the next engine's
   std::vector<std::pair<int, int>> phases;  // [first, last)
 };
 
-Steps steps_of(const Entry& entry, double dt, double shorten) {
-  Steps steps;
+/// Small scenes have long turns: what another engine has left in the caches is nobody's time.
+int turn_of(const Setup& setup) {
+  constexpr int kLeast = 20, kMost = 200, kBodies = 4000;
+  return std::clamp(kBodies / static_cast<int>(std::max<std::size_t>(1, setup.bodies.size())), kLeast, kMost);
+}
+
+Steps steps_of(const Entry& entry, const Setup& setup, double shorten) {
+  Steps steps{.turn = turn_of(setup)};
   for (const Phase& phase : entry.phases) {
-    const auto index = [&](double t) { return static_cast<int>(std::lround(t * shorten / dt)); };
+    const auto index = [&](double t) { return static_cast<int>(std::lround(t * shorten / setup.dt)); };
     steps.phases.emplace_back(index(phase.from), index(phase.to));
     steps.count = std::max(steps.count, steps.phases.back().second);
   }
@@ -125,10 +131,10 @@ void look_for_trouble(Track& track) {
 }
 
 void run_round(std::vector<Track>& tracks, const Steps& steps, const std::string& scene, bool first_round) {
-  for (int from = 0; from < steps.count; from += kTurn) {
-    const int to = std::min(from + kTurn, steps.count);
+  for (int from = 0; from < steps.count; from += steps.turn) {
+    const int to = std::min(from + steps.turn, steps.count);
     for (Track& track : tracks) {
-      if (from % (10 * kTurn) == 0)
+      if (from % (10 * steps.turn) == 0)
         show_progress(fmt::format("{}: {} {}/{}", scene, track.name, from, steps.count));
       while (track.at < to && track.trouble.empty()) take_step(track, steps, first_round);
       if (first_round && track.trouble.empty()) look_for_trouble(track);
@@ -206,7 +212,7 @@ std::vector<Vec3> starting_points(const Setup& setup, const std::vector<int>& ro
 
 std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers, const RunPlan& plan) {
   const Setup setup = entry.make();
-  const Steps steps = steps_of(entry, setup.dt, plan.shorten);
+  const Steps steps = steps_of(entry, setup, plan.shorten);
   std::vector<Track> tracks(steppers.size());
   for (std::size_t k = 0; k < tracks.size(); ++k) {
     tracks[k].name = steppers[k].name;
