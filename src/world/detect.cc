@@ -138,10 +138,6 @@ void match(std::span<Contact> now, std::span<Contact> before) {
 
 }  // namespace
 
-void world_detail::refresh_pairs(World::Impl& w) {
-  if (w.broadphase.update() || w.pairs.size() != w.broadphase.pairs().size()) remember_hints(w);
-}
-
 Transform world_detail::pose_of(const Workspace& ws, const BodyShape& c) {
   const Workspace::Pose& pose = ws.pose[c.body];
   const simd::M3 R = simd::load(pose.R);
@@ -160,7 +156,7 @@ void World::Impl::detect(double h) {
   }
   const double fall = h * h * model.gravity.norm();
   for (std::size_t i = 0; i < colliders.size(); ++i) place(*this, static_cast<int>(i), h, fall);
-  world_detail::refresh_pairs(*this);
+  if (broadphase.update() || pairs.size() != broadphase.pairs().size()) remember_hints(*this);
   const int batches = (static_cast<int>(pairs.size()) + kBatch - 1) / kBatch;
   if (static_cast<int>(found.size()) < batches) found.resize(batches);
   parallel.for_each(batches, [&](int batch, int slot) { collide_batch(*this, batch, slots[slot]); });

@@ -1,4 +1,4 @@
-// How far colliders come in a step, and which pairs may meet.
+// How far colliders come in a step.
 #pragma once
 
 #include <cmath>
@@ -18,8 +18,5 @@ inline double speed_of(const BodyShape& c, const Vec3& linear, const Vec3& angul
   const Two norms = lanes::root(Two{linear.squaredNorm(), angular.squaredNorm()});  // in the time of one
   return norms[0] + norms[1] * arm_of(c);
 }
-
-/// World::Impl::pairs anew, after boxes were moved.
-void refresh_pairs(World::Impl& w);
 
 }  // namespace karakuri::world_detail
