@@ -43,15 +43,17 @@ void gather_rows(const World::Impl& w, BlockList blocks, Slot& slot) {
   slot.impulses = {slot.gathered.data(), rows};
 }
 
+/// Numbers of a block's laws, from `row` on.
+void write_laws(const Rows& from, const RowBlock& block, int row, Problem& p) {
+  for (int k = 0; k < block.size; ++k) p.compliance[row + k] = from.compliance[block.row + k];
+  if (block.kind == RowKind::kBox) p.lower[row] = from.lower[block.row], p.upper[row] = from.upper[block.row];
+  if (block.kind == RowKind::kCone)
+    for (int k = 1; k < block.size; ++k) p.friction[row + k] = from.friction[block.row + k];
+}
+
 void add_laws(const World::Impl& w, const RowBlock& block, Problem& p) {
   add_block(p, block.kind, block.size, w.rows.friction.data() + block.row);
-  const int row = p.rows() - block.size;
-  for (int k = 0; k < block.size; ++k) {
-    p.compliance[row + k] = w.rows.compliance[block.row + k];
-    if (block.kind != RowKind::kBox) continue;
-    p.lower[row + k] = w.rows.lower[block.row + k];
-    p.upper[row + k] = w.rows.upper[block.row + k];
-  }
+  write_laws(w.rows, block, p.rows() - block.size, p);
 }
 
 void assemble_dense(const World::Impl& w, BlockList blocks, Slot& slot) {
