@@ -20,7 +20,7 @@ def tower() -> karakuri.World:
     return scene.world()
 
 
-names = ["default", "block", "newton", "pgs", "springhead", "dantzig", "lemke"]
+names = ["default", "block", "newton", "pgs", "springhead", "dantzig", "lemke", "quickstep"]
 residuals, times = [], []
 for name in names:
     world = tower()

@@ -1,11 +1,13 @@
 // karakuri check: all that is wrong with files, or strange.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "common.h"
-#include "karakuri/session/session.h"
+#include "karakuri/session/doubts.h"
 
 namespace karakuri::cli {
 
@@ -42,6 +44,7 @@ Finding check_file(const std::string& file, const CheckOptions& options) {
   Result<Session> session = Session::make(std::move(*scene));
   if (session.ok()) {
     out.ok = true;
+    for (Diagnostic& doubt : find_doubts(*session)) out.diagnostics.push_back(std::move(doubt));
     out.summary = summary_of(*session);
   } else {
     out.diagnostics.insert(out.diagnostics.end(), session.errors().begin(), session.errors().end());
@@ -60,12 +63,19 @@ std::string counts_of(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
+const char* verdict_of(const Finding& finding) {
+  if (!finding.ok) return "not usable";
+  const bool doubtful = std::any_of(finding.diagnostics.begin(), finding.diagnostics.end(),
+                                    [](const Diagnostic& d) { return d.severity != Severity::kNote; });
+  return doubtful ? "usable" : "good";
+}
+
 void print(const Finding& finding) {
   say(finding.diagnostics);
   std::string rest = finding.ok ? " (" + finding.summary : "";
   const std::string counts = counts_of(finding.diagnostics);
   if (!counts.empty()) rest += finding.ok ? "; " + counts : ": " + counts;
-  fmt::print("{}: {}{}{}\n", finding.file, finding.ok ? "good" : "not usable", rest, finding.ok ? ")" : "");
+  fmt::print("{}: {}{}{}\n", finding.file, verdict_of(finding), rest, finding.ok ? ")" : "");
 }
 
 int check(const CheckOptions& options) {

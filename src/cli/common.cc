@@ -42,6 +42,8 @@ void add_load_options(CLI::App& sub, LoadOptions& options) {
   sub.add_flag("--strict", options.strict, "What a file asks for and is not supported is an error");
   sub.add_flag("--rigid", options.rigid,
                "MJCF: contacts, limits and equalities do not give way, whatever solref says");
+  sub.add_flag("--overlapping-touch", options.overlapping_touch,
+               "URDF, SDF: also links that overlap where all joints are at zero; else they never touch");
   sub.add_option("--package-path", options.package_paths,
                  "Look for package://NAME in this folder; repeatable")
       ->type_name("FOLDER")

@@ -15,6 +15,7 @@
 #include "common.h"
 #include "interrupt.h"
 #include "karakuri/server/live_session.h"
+#include "karakuri/session/doubts.h"
 #include "karakuri/session/recorder.h"
 #include "karakuri/session/session.h"
 #include "karakuri/session/statistics.h"
@@ -84,13 +85,7 @@ struct Run {
   void step(StatusLine& status) {
     session.step();
     if (session.halted()) return wait_for_behaviours(status);
-    const std::size_t quarantined = statistics.quarantined.size();
     statistics.add(session);
-    for (std::size_t i = quarantined; i < statistics.quarantined.size(); ++i) {
-      status.clear();
-      say(fmt::format("{:.6g} s: the state of '{}' became non-finite; it is frozen, the rest goes on",
-                      session.time(), statistics.quarantined[i]));
-    }
     say_problems(status);
     if (recorder && statistics.steps % options.record_every == 0) fail(recorder->record(session));
   }
@@ -125,7 +120,7 @@ void run_live(Run& run, Server& server) {
   StatusLine status;
   const auto start = Clock::now();
   const double first = run.session.time();
-  LiveOptions options{.wait_for_client = std::isinf(run.end)};
+  LiveOptions options{.wait_for_client = std::isinf(run.end), .doubts = find_doubts(run.session)};
   if (!run.options.no_behaviours) options.prepare_second = start_behaviours;
   LiveSession live(run.session, server, options);
   live.run([&] { return run.finished(); },
@@ -173,9 +168,22 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
           {"energy_first", s.energy_first},
           {"energy_last", s.energy_last},
           {"threads", settings.threads},
+          {"energy_made", s.energy_made},
+          {"energy_made_by", s.energy_made_by()},
+          {"motion_lost", s.motion_lost()},
+          {"motion_lost_by", s.motion_lost_by()},
           {"quarantined", s.quarantined},
           {"interrupted", was_interrupted()},
           {"state_hash", fmt::format("{:016x}", run.session.hash())}};
+}
+
+/// What should be zero, where it is not; rounding is not told.
+void print_losses(const RunStatistics& s) {
+  constexpr double kRounding = 1e-9;
+  if (s.energy_made > kRounding * s.energy_scale)
+    fmt::print("energy made: {:.3g} J, mostly by '{}'\n", s.energy_made, s.energy_made_by().front());
+  if (s.motion_lost() > kRounding)
+    fmt::print("motion lost: {:.3g} m, mostly by '{}'\n", s.motion_lost(), s.motion_lost_by().front());
 }
 
 void print_summary(const Run& run) {
@@ -187,6 +195,7 @@ void print_summary(const Run& run) {
   fmt::print("contacts: {:.1f} mean, {} most, penetration up to {:.2g} mm\n", s.contacts_mean(),
              s.contacts_max, 1e3 * s.penetration_max);
   fmt::print("energy: {:.6g} J at the start, {:.6g} J at the end\n", s.energy_first, s.energy_last);
+  print_losses(s);
   fmt::print("residual: up to {:.1e} m/s; state hash {:016x}\n", s.residual_max, run.session.hash());
   if (run.recorder)
     fmt::print("recorded: {}, {} in {}\n", count(run.recorder->rows(), "row"),
@@ -241,8 +250,11 @@ int run(const RunOptions& options) {
   run.statistics.end(*session);
   if (recorder) run.fail(recorder->close());
   options.stats ? print_json(stats_json(run, load_seconds)) : print_summary(run);
-  for (const std::string& name : run.statistics.quarantined) say(fmt::format("'{}' became non-finite", name));
-  return run.failed || !run.statistics.quarantined.empty() ? kFailed : kSuccess;
+  const Errors failures = run.statistics.failures();
+  say(failures);
+  // With the page, people change the scene while it runs: then what is told is for them to judge.
+  const bool counts = options.headless || !run.statistics.quarantined.empty();
+  return run.failed || (counts && !failures.empty()) ? kFailed : kSuccess;
 }
 
 }  // namespace
@@ -275,9 +287,9 @@ void add_run(CLI::App& app, int& code) {
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
       "for every\n"
       "joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
-      "Exit code: 0 done, 1 a state became non-finite, a behaviour failed (--headless) or the record could "
-      "not be\n"
-      "written, 2 bad input.");
+      "Exit code: 0 done, 1 a state became non-finite, energy was made or motion lost, a behaviour failed "
+      "(--headless)\n"
+      "or the record could not be written, 2 bad input.");
   sub->callback([o, &code] { code = run(*o); });
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common.h"
+#include "karakuri/session/doubts.h"
 
 namespace karakuri::cli {
 
@@ -60,6 +61,7 @@ Result<Session> make_session(const SessionChoice& options) {
       Session::make(std::move(*scene), {.seed = options.seed, .keyframe = options.keyframe});
   if (!session.ok()) return session.errors();
   if (Errors errors = apply_sets(options, *session); !errors.empty()) return errors;
+  say(find_doubts(*session));
   return session;
 }
 
@@ -78,7 +80,7 @@ void add_session_options(CLI::App& sub, SessionChoice& choice) {
       ->type_name("SECONDS")
       ->check(number(1e-9, 10));
   sub.add_option("--solver", choice.solver,
-                 "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke")
+                 "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke, quickstep")
       ->type_name("NAME");
   sub.add_option("--contact", choice.contact, "cone, pyramid, penalty, none")->type_name("NAME");
   sub.add_option("--integrator", choice.integrator, "semi-implicit, symplectic, rk4, explicit")

@@ -24,7 +24,7 @@ struct SessionChoice {
 };
 
 void add_session_options(CLI::App& sub, SessionChoice& choice);
-/// Says the scene's notes.
+/// Says the scene's notes, and what is doubtful in it.
 Result<Session> make_session(const SessionChoice& choice);
 
 }  // namespace karakuri::cli

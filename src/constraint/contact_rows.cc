@@ -28,12 +28,13 @@ int add_contact_rows(const ContactGeometry& c, const Surface& surface, double fr
   const double coefficients[] = {0,
                                  std::max(friction, kNoFriction),
                                  std::max(friction, kNoFriction),
-                                 std::max(surface.torsional_friction, kNoFriction),
-                                 surface.rolling_friction,
-                                 surface.rolling_friction};
+                                 std::max(surface.torsional_friction / rows.length, kNoFriction),
+                                 surface.rolling_friction / rows.length,
+                                 surface.rolling_friction / rows.length};
   for (int k = 0; k < count; ++k) {
     const Vec3 none = Vec3::Zero(), &axis = axes[k % 3];
     rows.write(row + k, {c.body_b, c.body_a, c.point, k < 3 ? axis : none, k < 3 ? none : axis});
+    if (k >= 3) rows.change_unit(row + k, rows.length);
     rows.friction[row + k] = coefficients[k];
   }
   const bool soft_surface = std::isfinite(surface.stiffness);

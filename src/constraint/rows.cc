@@ -8,8 +8,8 @@ namespace {
 
 void resize(Rows& rows, int count) {
   rows.impulses.resize(count);
-  for (std::vector<double>* values :
-       {&rows.error, &rows.bias, &rows.compliance, &rows.lower, &rows.upper, &rows.friction, &rows.lambda})
+  for (std::vector<double>* values : {&rows.unit, &rows.error, &rows.bias, &rows.compliance, &rows.lower,
+                                      &rows.upper, &rows.friction, &rows.lambda})
     values->resize(count);
 }
 
@@ -42,6 +42,22 @@ int Rows::add(solver::RowKind kind, RowSource source, int index, int size) {
   const int row = append(kind, source, index, size);
   for (int i = row; i < count; ++i) write(i, {});
   return row;
+}
+
+void Rows::change_unit(int i, double metres) {
+  unit[i] = metres;
+  impulses[i].force *= metres;
+  impulses[i].moment *= metres;
+  for (const ImpulseRow* more = impulses[i].more; more; more = more->more) {
+    ImpulseRow& part = parts[more - parts.data()];
+    part.force *= metres;
+    part.moment *= metres;
+  }
+  error[i] *= metres;
+  bias[i] *= metres;
+  compliance[i] *= metres * metres;
+  lower[i] /= metres;
+  upper[i] /= metres;
 }
 
 }  // namespace karakuri

@@ -122,7 +122,8 @@ inline FreeMotion free_response(const Model& model, const Workspace& ws, int i, 
   const V3 Lp = {load(free.moments).m * wp.m};
   const V3 turning = ws.free_gyroscopic ? np - cross(wp, Lp) : np;
   const V3 dw = axes * V3{turning.m * load(free.inverse_moments).m};
-  return {dw, f * (1.0 / body.mass) - cross(dw, c) - cross(w, cross(w, c))};
+  const V3 dv = f * (1.0 / body.mass) - cross(dw, c);
+  return {dw, ws.free_gyroscopic ? dv - cross(w, cross(w, c)) : dv};
 }
 
 /// x_J <- accelerations of the free joint of body i under efforts x_J and the wrench (n, f), all in F's axes.

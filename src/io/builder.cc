@@ -174,6 +174,7 @@ Result<LoadedScene> SceneBuilder::finish() {
     }
   }
   if (!report.ok()) return report.take_errors();
+  out.places.merge(where_);
   out.notes = report.take_notes();
   return std::move(out);
 }

@@ -75,6 +75,7 @@ class Merger {
     }
     for (const auto& [a, b] : part_.scene.no_contact)
       into_.scene.no_contact.emplace_back(links_[a], links_[b]);
+    into_.places.insert(part_.places.begin(), part_.places.end());
     for (const InitialJoint& i : part_.scene.initial) into_.scene.initial.push_back(moved(i));
   }
 

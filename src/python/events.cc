@@ -125,6 +125,10 @@ py::dict report(PyWorld& w) {
   const Access access(w);
   const StepReport& r = access.world().report();
   const StepTimes& t = access.world().times();
+  const auto name_of = [&](LinkId link) -> std::string {
+    const LinkEntry* entry = access.world().model().find(link);
+    return entry ? entry->name : "";
+  };
   py::dict out;
   out["status"] = std::string(solver::name_of(r.status));
   out["residual"] = r.residual;
@@ -135,6 +139,11 @@ py::dict report(PyWorld& w) {
   out["newton"] = r.newton;
   out["refused"] = r.refused;
   out["penetration"] = r.penetration;
+  out["energy_made"] = r.energy_made;
+  out["energy_exchanged"] = r.energy_exchanged;
+  out["energy_link"] = name_of(r.energy_link);
+  out["motion_lost"] = r.motion_lost;
+  out["motion_link"] = name_of(r.motion_link);
   out["seconds"] = t.total();
   return out;
 }
@@ -167,10 +176,15 @@ void bind_events(py::module_& m, py::class_<PyWorld>& world) {
         for (const Diagnostic& d : access.session().problems()) all.push_back(to_string(d));
         return all;
       },
-      "What timed events of the scene could not do, one line each.");
+      "What timed events of the scene could not do, what was frozen because its state became non-finite, and "
+      "once what the solver does otherwise than its settings sound, one line each.");
   world.def_property_readonly(
       "report", &report,
-      "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds.");
+      "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds; and what "
+      "should "
+      "be zero:\n"
+      "energy_made [J] with energy_exchanged [J] to compare it with, motion_lost [m], and the links' names "
+      "energy_link and motion_link.");
   world.def("on_step", &add_step_callback, py::arg("function"),
             "Calls function(world) before each step from now on. An exception in it ends step() before that "
             "step. Also a decorator.");

@@ -48,7 +48,7 @@ std::string PyWorld::show(const ServerOptions& options, bool real_time) {
   if (!server.ok()) raise_runtime(to_string(server.errors()));
   {
     const Unlocked unlocked;  // describing large meshes takes a while
-    page_ = std::make_unique<Page>(*session_, std::move(*server), real_time);
+    page_ = std::make_unique<Page>(*session_, std::move(*server), real_time, doubts);
   }
   const std::lock_guard lock(url_mutex_);
   url_ = page_->server.url();

@@ -44,8 +44,8 @@ struct Mirror {
 
 /// The page that shows a world, served between steps.
 struct Page {
-  Page(Session& session, Server started, bool paced)
-      : server(std::move(started)), live(session, server), real_time(paced) {}
+  Page(Session& session, Server started, bool paced, std::vector<Diagnostic> doubts)
+      : server(std::move(started)), live(session, server, {.doubts = std::move(doubts)}), real_time(paced) {}
   Server server;
   LiveSession live;
   bool real_time;
@@ -110,6 +110,7 @@ class PyWorld {
   std::vector<std::shared_ptr<Recording>> recordings;
   std::vector<Feedforward> feedforwards;  // the last few that were used
   std::vector<Event> events;              // of the last call of step()
+  std::vector<Diagnostic> doubts;         // of the scene, when it was loaded
   std::unordered_map<JointId, std::string>
       attached_names;  // of those attached from Python, also when they are gone
 

@@ -78,15 +78,17 @@ void visit_flag(auto& ar, bool& flag) {
 void visit(auto& ar, WorldSettings& s) {
   visit_enum(ar, s.integrator, Integrator::kExplicit);
   visit_enum(ar, s.contact, ContactModel::kNone);
-  visit_enum(ar, s.solver, solver::Method::kLemke);
+  visit_enum(ar, s.solver, solver::Method::kQuickstep);
   visit_enum(ar, s.stabilization.kind, Stabilization::kNone);
-  for (int* x : {&s.substeps, &s.max_sweeps, &s.max_newton, &s.max_newton_rows, &s.threads}) ar.plain(*x);
-  for (bool* x : {&s.continuous, &s.warm_start, &s.sleep.enabled}) visit_flag(ar, *x);
+  for (int* x : {&s.substeps, &s.max_sweeps, &s.max_newton, &s.max_newton_rows, &s.pyramid_faces,
+                 &s.quickstep_iterations, &s.threads})
+    ar.plain(*x);
+  for (bool* x : {&s.continuous, &s.warm_start, &s.sleep.enabled, &s.penalty.is_explicit}) visit_flag(ar, *x);
   StabilizationSettings& t = s.stabilization;
-  for (double* x :
-       {&s.dt, &s.tolerance, &s.acceptable, &s.contact_margin, &s.restitution_threshold, &s.sleep.speed,
-        &s.sleep.time, &s.penalty.stiffness, &s.penalty.damping, &s.penalty.tangential_share, &t.erp, &t.cfm,
-        &t.beta, &t.gamma, &t.stiffness, &t.damping, &t.slop, &t.max_speed})
+  for (double* x : {&s.dt, &s.tolerance, &s.acceptable, &s.quickstep_relaxation, &s.contact_margin,
+                    &s.restitution_threshold, &s.sleep.speed, &s.sleep.time, &s.penalty.stiffness,
+                    &s.penalty.damping, &s.penalty.tangential_share, &t.erp, &t.cfm, &t.beta, &t.gamma,
+                    &t.stiffness, &t.damping, &t.slop, &t.max_speed})
     ar.plain(*x);
 }
 
@@ -97,7 +99,7 @@ void visit(auto& ar, SessionSnapshot& s) {
   ar.vector(s.own);
 }
 
-constexpr char kMagic[] = "karakuri-2";
+constexpr char kMagic[] = "karakuri-3";
 
 py::bytes to_bytes(SessionSnapshot snapshot) {
   Writer writer;

@@ -7,6 +7,7 @@
 
 #include "karakuri/io/load.h"
 #include "karakuri/io/save.h"
+#include "karakuri/session/doubts.h"
 #include "python/errors.h"
 #include "python/handles.h"
 
@@ -19,8 +20,11 @@ namespace {
 // ---- making
 
 std::unique_ptr<PyWorld> start(LoadedScene scene, std::uint64_t seed, const std::string& keyframe) {
-  return std::make_unique<PyWorld>(
-      take(Session::make(std::move(scene), {.seed = seed, .keyframe = keyframe})));
+  Session session = take(Session::make(std::move(scene), {.seed = seed, .keyframe = keyframe}));
+  std::vector<Diagnostic> doubts = find_doubts(session);
+  auto world = std::make_unique<PyWorld>(std::move(session));
+  world->doubts = std::move(doubts);
+  return world;
 }
 
 Base base_from(const std::string& name) {
@@ -31,9 +35,10 @@ Base base_from(const std::string& name) {
 }
 
 std::unique_ptr<PyWorld> load(const fs::path& path, std::uint64_t seed, const std::string& keyframe,
-                              const std::string& base, bool strict,
-                              const std::vector<std::string>& packages) {
+                              const std::string& base, bool strict, const std::vector<std::string>& packages,
+                              bool overlapping_touch) {
   LoadOptions options{.strict = strict, .package_paths = packages, .base = base_from(base)};
+  options.overlapping_touch = overlapping_touch;
   const py::gil_scoped_release unlocked;  // meshes take a while; nothing else knows this world yet
   Result<LoadedScene> scene = load_scene(path, options);
   const py::gil_scoped_acquire locked;
@@ -67,7 +72,7 @@ py::list named_behaviours(PyWorld& w) {
 
 void bind_making(py::class_<PyWorld>& world) {
   world.def_static("_load", &load, py::arg("path"), py::arg("seed"), py::arg("keyframe"), py::arg("base"),
-                   py::arg("strict"), py::arg("package_paths"));
+                   py::arg("strict"), py::arg("package_paths"), py::arg("overlapping_touch"));
   world.def_static("from_text", &from_text, py::arg("text"), py::arg("path") = fs::path("."),
                    py::arg("seed") = 0, py::arg("keyframe") = "",
                    "A world from the text of a scene: native YAML, URDF, MJCF or SDF. What it names is "
@@ -97,9 +102,11 @@ void bind_making(py::class_<PyWorld>& world) {
       [](PyWorld& w) {
         std::vector<std::string> notes;
         for (const Diagnostic& d : Access(w).session().scene().notes) notes.push_back(to_string(d));
+        for (const Diagnostic& d : w.doubts) notes.push_back(to_string(d));
         return notes;
       },
-      "What the file asked for and was understood otherwise, one line each.");
+      "What the file asked for and was understood otherwise, and what was doubtful at the start, one line "
+      "each.");
   world.def_property_readonly(
       "name", [](PyWorld& w) { return Access(w).session().scene().name; }, "The scene's name.");
 }

@@ -67,7 +67,12 @@ void LiveSession::Impl::step_other() {
   if (!other) return;
   other->session.step();
   if (other->session.halted()) return end_comparison();
-  other->session.clear_problems();  // the first one tells them
+  for (Diagnostic d : other->session.problems()) {  // the first one tells all but what its own settings mean
+    if (!d.where.starts_with("settings:")) continue;
+    d.where = "second world: " + d.where;
+    broadcast(problem_json(d, nullptr));
+  }
+  other->session.clear_problems();
   other->timeline.keep(other->session);
   smooth(other->step_seconds, total(other->session.world().times()));
 }

@@ -249,9 +249,11 @@ Json settings_json(const Session& session) {
           {"integrator", name_of(s.integrator)},
           {"contact", name_of(s.contact)},
           {"solver", solver::name_of(s.solver)},
-          {"tolerance", s.tolerance},
+          {"tolerance", session.world().effective_settings().tolerance},
           {"max_sweeps", s.max_sweeps},
           {"max_newton", s.max_newton},
+          {"pyramid_faces", s.pyramid_faces},
+          {"quickstep_iterations", s.quickstep_iterations},
           {"threads", s.threads},
           {"gravity", vector_json(session.world().gravity())}};
 }

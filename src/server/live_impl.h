@@ -55,6 +55,8 @@ struct LiveSession::Impl {
   /// What the step could not do: to all clients. A behaviour that has failed is in each status until it is
   /// mended.
   void tell_problems();
+  /// What is doubtful in the scene, and what is frozen.
+  Json troubles_json() const;
   void broadcast(const Json& message);
   void send_scene(ClientId id);
   /// The clock goes on from here.

@@ -19,6 +19,7 @@ double seconds(std::chrono::steady_clock::duration d) { return std::chrono::dura
 constexpr double kMostLate = 0.1;       // [s] of wall time that is made up for
 constexpr double kSliceSeconds = 0.01;  // steps before commands and frames are looked at again
 constexpr double kStatusSeconds = 0.1;
+constexpr std::size_t kMostTroubles = 20;
 // [s] A system sleeps some 0.06 ms longer than asked; commands wait for the longest.
 constexpr double kShortestPause = 5e-5, kLongestPause = 5e-3;
 
@@ -192,6 +193,20 @@ void LiveSession::Impl::tell_problems() {
   session.clear_problems();
 }
 
+LiveSession::Impl::Json LiveSession::Impl::troubles_json() const {
+  Json troubles = Json::array();
+  const World& world = session.world();
+  for (const LinkId link : description.links) {
+    if (!world.quarantined(link)) continue;
+    troubles.push_back(
+        fmt::format("'{}' is frozen: its state became non-finite", world.scene().mechanism.link(link).name));
+    if (troubles.size() >= kMostTroubles) return troubles;
+  }
+  for (const Diagnostic& d : options.doubts)
+    if (troubles.size() < kMostTroubles) troubles.push_back(to_string(d));
+  return troubles;
+}
+
 // ---- clients
 
 void LiveSession::Impl::handle_events() {
@@ -223,6 +238,7 @@ void LiveSession::Impl::greet(ClientId id) {
   clients[id] = {};
   send_scene(id);
   server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
+  for (const Diagnostic& d : session.told_of_solver()) server.send_text(id, dump(problem_json(d, nullptr)));
   changed = true;
   last_status = {};
 }
@@ -277,6 +293,7 @@ void LiveSession::Impl::send_status() {
                        {"steps", steps},
                        {"paused", paused},
                        {"halted", halted_by.empty() ? Json(nullptr) : Json(halted_by)},
+                       {"troubles", troubles_json()},
                        {"speed", speed},
                        {"realTimeFactor", finite(real_time_factor)},
                        {"memory", {timeline.first(), timeline.last()}},

@@ -1,5 +1,6 @@
 // Timed events and what they do.
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,15 @@ constexpr std::size_t kMostProblems = 100;
 /// Times are sums of steps: a thousandth of a step decides what is due.
 bool is_due(double due, double now, double dt) { return due <= now + 1e-3 * dt; }
 
+/// That another method than the chosen one has solved something.
+Diagnostic fallback_of(const WorldSettings& settings, const StepReport& report) {
+  const solver::Method method = chosen_method(settings);
+  return {Severity::kWarning, "settings: solver",
+          fmt::format("'{}' cannot solve {} of {} islands, which 'default' solves instead: {}",
+                      solver::name_of(method), report.refused, report.islands, solver::limits_of(method)),
+          "choose solver default or block, or a smaller scene"};
+}
+
 /// By name: one that was attached while running, else one of the scene.
 JointId find_joint(const World& world, std::string_view name) {
   for (const Attachment& attached : world.attachments())
@@ -30,6 +40,31 @@ void Session::Impl::tell(std::vector<Diagnostic> found) {
     if (problems.size() >= kMostProblems) return;
     if (d.where.empty()) d.where = fmt::format("{} at {:.6g} s", scene.name, world.time());
     problems.push_back(std::move(d));
+  }
+}
+
+/// The friction that the solver really has, and that it does not solve all: once for each choice of it.
+void Session::Impl::tell_of_method() {
+  const WorldSettings& s = world.settings();
+  if (s.solver != told.solver || s.contact != told.contact) told = {s.solver, s.contact, false, false, {}};
+  if (!std::exchange(told.friction, true)) tell(told.notes = find_notes(s));
+  if (told.fallback || s.solver == solver::Method::kDefault) return;  // and the report is not asked for
+  const StepReport& report = world.report();
+  if (report.refused == 0 || std::exchange(told.fallback, true)) return;
+  const Diagnostic fallback = fallback_of(s, report);
+  told.notes.push_back(fallback);
+  tell({fallback});
+}
+
+std::vector<Diagnostic> Session::told_of_solver() const { return impl_->told.notes; }
+
+void Session::Impl::tell_frozen() {
+  for (const Event& event : world.events()) {
+    if (event.kind != EventKind::kQuarantine) continue;
+    tell({{Severity::kError, "",
+           fmt::format("the state of '{}' became non-finite; it is frozen, the rest goes on",
+                       world.scene().mechanism.link(event.link_a).name),
+           "take a shorter dt, and see what 'karakuri check' tells of the scene"}});
   }
 }
 

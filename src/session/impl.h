@@ -48,6 +48,14 @@ struct SensorSlot {
   bool sampled = false;
 };
 
+/// What was said about the solver of the world, which is said once.
+struct ToldOfMethod {
+  solver::Method solver = solver::Method::kDefault;
+  ContactModel contact = ContactModel::kCone;
+  bool friction = false, fallback = false;
+  std::vector<Diagnostic> notes;
+};
+
 /// What changes while a session runs, beside the world. Saved in snapshots.
 struct SessionState {
   std::vector<double> controls;     // by actuator
@@ -75,6 +83,7 @@ struct Session::Impl {
   std::vector<session_detail::FluidBox> boxes;  // empty: there is no fluid
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
+  session_detail::ToldOfMethod told;
   std::unique_ptr<BehaviourHost> behaviours;
   bool halted = false;             // by a behaviour
   std::vector<long long> presses;  // by element of the page
@@ -101,6 +110,8 @@ struct Session::Impl {
   void fire_events(Session& self);
   void push();
   void tell(std::vector<Diagnostic> found);
+  void tell_of_method();
+  void tell_frozen();
   bool run_behaviours(Session& self);
   // names.cc
   std::optional<Signal> resolve(const Reference& reference) const;

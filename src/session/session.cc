@@ -147,6 +147,8 @@ void Session::step(int count) {
     s.push_actuators();
     if (s.drives_changed) s.apply_drives();
     s.world.step();
+    s.tell_of_method();
+    s.tell_frozen();
     s.advance_activations();
     s.sample_sensors();
   }

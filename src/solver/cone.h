@@ -1,6 +1,6 @@
 // The friction cone in coordinates where it is round.
 //
-// With μ the first nonzero coefficient of a block and s_i = μ_i / μ, the change λ_i = s_i z_i, ũ_i = s_i u_i
+// With μ the largest coefficient of a block and s_i = μ_i / μ, the change λ_i = s_i z_i, ũ_i = s_i u_i
 // keeps λ·u and turns the elliptic cone into
 //
 //   K = {z: |z_t| ≤ μ z_n}                                                        (1)
@@ -28,7 +28,7 @@ struct ConeScale {
 
 inline ConeScale cone_scale(const Problem& p, const Block& block) {
   ConeScale scale;
-  for (int i = 1; i < block.size && scale.mu == 0.0; ++i) scale.mu = p.friction[block.row + i];
+  for (int i = 1; i < block.size; ++i) scale.mu = std::max(scale.mu, p.friction[block.row + i]);
   for (int i = 1; i < block.size; ++i)
     scale.s[i] = scale.mu > 0.0 ? p.friction[block.row + i] / scale.mu : 0.0;
   return scale;

@@ -205,11 +205,20 @@ void begin_sweeps(const Problem& p, Workspace::Memory& m, std::span<const double
   restart(p, m, lambda);
 }
 
+namespace {
+
+/// Of the blocks: what |Δλ| may be as velocity, before anything is known of it.
+double largest_mobility(const Workspace::Memory& m) {
+  return m.rho.empty() ? 1.0 : 1.0 / *std::min_element(m.rho.begin(), m.rho.end());
+}
+
+}  // namespace
+
 void block_gauss_seidel(const Problem& p, int sweeps, Workspace::Memory& m, std::span<double> lambda,
                         Report& report) {
-  double ratio = 1.0;  // residual / |Δλ|
   if (m.best_residual <= m.target) return;
-  constexpr int kFirstCheck = 5;  // teaches the ratio
+  double ratio = largest_mobility(m);  // residual / |Δλ|
+  constexpr int kFirstCheck = 5;       // teaches the ratio
   constexpr int kCheckEvery = 25;
   for (int k = 0; k < sweeps; ++k) {
     const double step = accelerated_sweep(p, m, lambda);

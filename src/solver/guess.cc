@@ -5,7 +5,10 @@
 // Sweeps put the load on the first contacts that can bear it, which is lawful but tips over what lies below.
 // So they start from the least change that balances a free body, pressed evenly over its contacts:
 //   change of lambda = J x,   G x = -N^-1 J^T u,   G = Y^T J,   N = J^T J + small (3)
-// over the contacts that need not pull, found by leaving out those that would.
+// over the contacts that need not pull, found by leaving out those that would. A body moves in metres and
+// turns in radians: columns of J are first divided by their length, rounded to a power of two,
+//   x = D x',   N' = D N D,   G' = D^-1 G D (4)
+// so that N' has a diagonal near one and nothing depends on the unit of length.
 // After Guendelman, Bridson and Fedkiw (SIGGRAPH 2003, shock propagation), who freeze what lies below; here
 // only the guess does so.
 #include "karakuri/solver/guess.h"
@@ -89,6 +92,13 @@ std::pair<double, double> sweep(const Problem& p, std::span<const double> q_abov
 using Mat6 = Eigen::Matrix<double, kBodyDofs, kBodyDofs>;
 using Vec6 = Eigen::Matrix<double, kBodyDofs, 1>;
 
+/// D of (4), rounded so that it changes no digit; one where N has nothing.
+Vec6 unit_columns(const Mat6& N) {
+  Vec6 D;
+  for (int k = 0; k < kBodyDofs; ++k) D[k] = N(k, k) > 0 ? std::ldexp(1.0, -(std::ilogb(N(k, k)) >> 1)) : 1.0;
+  return D;
+}
+
 /// (3) as a change of `start`, over the contacts that are not left out, which have no impulse.
 void least_norm(const Problem& p, std::span<const double> q_above, const std::vector<Support>& supports,
                 const Vec6& loaded, std::span<double> lambda) {
@@ -112,10 +122,15 @@ void least_norm(const Problem& p, std::span<const double> q_above, const std::ve
   });
   // few or lined-up contacts cannot turn the body every way: those ways are left alone
   constexpr double kSmall = 1e-9;
+  const Vec6 D = unit_columns(N);
+  N = D.asDiagonal() * N * D.asDiagonal();  // (4)
+  G = D.cwiseInverse().asDiagonal() * G * D.asDiagonal();
+  b = D.cwiseProduct(b);
   const Eigen::LDLT<Mat6> n(N + kSmall * N.trace() * Mat6::Identity());
   const Eigen::PartialPivLU<Mat6> g(G + kSmall * G.trace() * Mat6::Identity());
   Vec6 x = g.solve(n.solve(b));
   x += g.solve(n.solve(b - N * (G * x)));  // without what kSmall has changed
+  x = D.cwiseProduct(x);
   for (const Support& s : supports)
     std::fill_n(lambda.begin() + p.blocks[s.block].row, p.blocks[s.block].size, 0.0);
   each_row([&](const auto& J, const auto&, int row, double start) { lambda[row] = start + J.dot(x); });
@@ -138,7 +153,7 @@ void project(const Problem& p, const std::vector<Support>& supports, std::span<d
     double* x = lambda.data() + block.row;
     x[0] = std::isfinite(x[0]) ? std::max(0.0, x[0]) : 0.0;
     if (block.size < 3) continue;
-    const double most = p.friction[block.row + 1] * x[0], size = std::hypot(x[1], x[2]);
+    const double most = p.friction[block.row + 1] * x[0], size = std::sqrt(x[1] * x[1] + x[2] * x[2]);
     const double scale = size > most ? most / size : 1;
     for (int k = 1; k < 3; ++k) x[k] = std::isfinite(x[k]) ? scale * x[k] : 0.0;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "karakuri/solver/solve.h"
+#include "solver/clamped_set.h"
 #include "solver/coupling.h"
 #include "solver/envelope_lu.h"
 #include "solver/local_coulomb.h"
@@ -166,16 +167,38 @@ struct Momentum {
   std::vector<double> previous_velocity;  // velocities()
 };
 
+/// A variable of an LCP that is an impulse: `size` rows from `row` on, with these coefficients; how large a
+/// unit of it is.
+struct Direction {
+  int row = 0, size = 0;
+  double c[2] = {};
+  double unit = 1.0;
+};
+
 /// Dense scratch of the pivoting methods.
 struct PivotMemory {
-  std::vector<double> matrix;    // W or the tableau
-  std::vector<double> inverse;   // dantzig: of the free part of W
-  std::vector<double> equality;  // lemke: what eliminates the equality rows
-  std::vector<double> x, w, low, high, dx, dw, column;
-  std::vector<int> set, place, kind;
+  std::vector<double> matrix;  // W, scaled
+  std::vector<double> scale;   // rows: impulses are this times x
+  std::vector<double> x, w, low, high;
+  // dantzig.cc
+  ClampedMemory clamped;
+  bool symmetric = true;
+  std::vector<double> diagonal, b, b0, db, dx, dw, kept;
+  std::vector<int> order, side, next_side, kept_side;
+  // lemke.cc
+  std::vector<Direction> directions;  // by variable
+  std::vector<double> tableau, z;
+  std::vector<int> set, place, where, kind;
+};
+
+/// One row of quickstep.cc.
+struct RelaxedRow {
+  int block = 0, r = 0;  // of the block
+  double step = 0;       // relaxation over the diagonal; 0: nothing moves it
 };
 
 struct Workspace::Memory {
+  std::vector<RelaxedRow> relaxed;
   PivotMemory pivot;
   Momentum momentum;
   NewtonMemory newton;
@@ -242,8 +265,13 @@ void dantzig(const Problem& problem, const Settings& settings, Workspace::Memory
              Report& report);
 void lemke(const Problem& problem, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
            Report& report);
+void quickstep(const Problem& problem, const Settings& settings, Workspace::Memory& m,
+               std::span<double> lambda, Report& report);
 /// Variables of the LCP that lemke makes of a problem.
 int lemke_size(const Problem& problem, int faces);
+/// Shortens impulses that would add energy, until they add none; see no_gain.cc. What solves the problem
+/// stays as it is.
+void shorten_to_no_gain(const Problem& problem, Workspace::Memory& m, std::span<double> lambda);
 /// W + C as a dense matrix, row by row.
 void densify(const Problem& problem, Workspace::Memory& m, std::vector<double>& matrix);
 

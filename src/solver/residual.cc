@@ -195,14 +195,21 @@ void block_rho(const Problem& p, std::span<double> rho) {
   const bool dense = p.storage == OperatorKind::kDense;
   const std::size_t next = dense ? p.q.size() + 1 : 1;
   double other[kMaxBlockSize];
+  double largest = 0.0;
+  bool any_dead = false;
   for (int i = 0, blocks = p.block_count(); i < blocks; ++i) {
     const Block& block = p.blocks[i];
     if (!dense) block_diagonal(p, i, other);
     const double* w = dense ? p.dense.data() + block.row * next : other;
     double trace = 0.0;
     for (int k = 0; k < block.size; ++k) trace += std::abs(w[k * next]) + p.compliance[block.row + k];
-    rho[i] = trace > 0.0 ? block.size / trace : 1.0;
+    rho[i] = trace > 0.0 ? block.size / trace : 0.0;
+    largest = std::max(largest, rho[i]);
+    any_dead = any_dead || !(trace > 0.0);
   }
+  if (!any_dead) return;
+  for (double& r : rho)
+    if (!(r > 0.0)) r = largest > 0.0 ? largest : 1.0;
 }
 
 Residuals measure_all(const Problem& p, std::span<const double> lambda, std::span<const double> u,

@@ -32,6 +32,7 @@ constexpr std::array kNames{
     Name{Method::kSpringhead, "springhead"},
     Name{Method::kDantzig, "dantzig"},
     Name{Method::kLemke, "lemke"},
+    Name{Method::kQuickstep, "quickstep"},
 };
 
 }  // namespace
@@ -50,6 +51,46 @@ Result<Method> method_from_name(std::string_view name) {
   }
   return Diagnostic{Severity::kError, "solver", "no method is called '" + std::string(name) + "'",
                     "known: " + known};
+}
+
+Friction friction_of(Method method) {
+  switch (method) {
+    case Method::kDefault:
+    case Method::kBlock:
+    case Method::kNewton:
+    case Method::kPgsIsotropic: return Friction::kCone;
+    case Method::kPgs: return Friction::kSkewed;
+    case Method::kSpringhead:
+    case Method::kDantzig:
+    case Method::kQuickstep: return Friction::kAxes;
+    case Method::kLemke: return Friction::kFaces;
+  }
+  return Friction::kCone;
+}
+
+std::string_view describe(Friction friction) {
+  switch (friction) {
+    case Friction::kCone: return "bounded by Coulomb's cone";
+    case Friction::kSkewed:
+      return "bounded by Coulomb's cone, but turned from the slip where mobilities differ";
+    case Friction::kAxes: return "bounded axis by axis, up to sqrt(2) times Coulomb's between the axes";
+    case Friction::kFaces: return "bounded by the faces of a pyramid within Coulomb's cone";
+  }
+  return "unknown";
+}
+
+std::string_view limits_of(Method method) {
+  switch (method) {
+    case Method::kDefault:
+    case Method::kBlock: return "";
+    case Method::kNewton: return "it takes no long trees, and W of at most 1 GiB";
+    case Method::kDantzig: return "it takes no long trees, and at most 4000 rows";
+    case Method::kLemke:
+      return "it takes no long trees, no torsional or rolling friction, and at most 4000 unknowns, of which "
+             "a contact has "
+             "two and one for each face";
+    default: return "it takes no long trees";
+  }
 }
 
 std::string_view name_of(Status status) {
@@ -127,9 +168,10 @@ std::vector<Diagnostic> unsuited(const Problem& p, const Settings& settings) {
   if (method == Method::kLemke && wide)
     return {refuse(method, "a cone with torsional or rolling friction",
                    "a pyramid has 2 or 3 rows; use default")};
-  if (method == Method::kLemke && (settings.pyramid_faces < 4 || settings.pyramid_faces % 2 != 0))
-    return {refuse(method, "a pyramid of " + std::to_string(settings.pyramid_faces) + " faces",
-                   "an even number, 4 or more")};
+  const int faces = settings.pyramid_faces;
+  if (method == Method::kLemke && (faces < 4 || faces > kMostFaces || faces % 2 != 0))
+    return {refuse(method, "a pyramid of " + std::to_string(faces) + " faces",
+                   "an even number, 4 to " + std::to_string(kMostFaces))};
   const int size = method == Method::kLemke ? lemke_size(p, settings.pyramid_faces) : p.rows();
   if (size > kMaxPivotRows)
     return {refuse(method, std::to_string(size) + " unknowns need a dense matrix that large",
@@ -170,15 +212,40 @@ void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::
     case Method::kBlock:
       begin_sweeps(p, m, lambda);
       return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
-    case Method::kNewton:
-      if (prepare_newton(p, m)) newton(p, settings.max_newton, m, lambda, report);
-      return;
+    case Method::kNewton: return newton(p, settings.max_newton, m, lambda, report);
     case Method::kPgs:
     case Method::kPgsIsotropic: return extended_pgs(p, settings, m, lambda, report);
     case Method::kSpringhead: return springhead(p, settings, m, lambda, report);
     case Method::kDantzig: return dantzig(p, settings, m, lambda, report);
     case Method::kLemke: return lemke(p, settings, m, lambda, report);
+    case Method::kQuickstep: return quickstep(p, settings, m, lambda, report);
   }
+}
+
+/// E = lambda . (W + C) lambda / 2 + lambda . q is never positive at a solution. Impulses that are none, and
+/// would give energy, are shortened to the least E in their direction, which is at most that of none at all.
+/// @param u  (W + C) lambda + q, kept so. @return Whether they were.
+bool take_energy_back(const Problem& p, std::span<double> lambda, std::span<double> u) {
+  double linear = 0.0;
+  double quadratic = 0.0;
+  for (std::size_t i = 0; i < lambda.size(); ++i) {
+    linear += lambda[i] * p.q[i];
+    quadratic += lambda[i] * (u[i] - p.q[i]);
+  }
+  if (!(linear + 0.5 * quadratic > 0.0)) return false;
+  const double share = quadratic > 0.0 ? std::clamp(-linear / quadratic, 0.0, 1.0) : 0.0;
+  for (std::size_t i = 0; i < lambda.size(); ++i) {
+    lambda[i] *= share;
+    u[i] = p.q[i] + share * (u[i] - p.q[i]);
+  }
+  return true;
+}
+
+/// A warm start may have led to less than none at all would have.
+void compare_with_none(const Problem& p, Workspace::Memory& m) {
+  if (m.best_residual <= m.target) return;
+  m.nothing.assign(p.rows(), 0.0);
+  check(p, m.nothing, m);
 }
 
 }  // namespace
@@ -210,12 +277,18 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
     if (!std::isfinite(check(p, lambda, m)))
       return refuse(settings.method, "W is not finite", "check the state");
   }
+  if (settings.method == Method::kNewton && !prepare_newton(p, m))
+    return refuse(settings.method, std::to_string(p.rows()) + " rows whose W is too large to write out",
+                  "use default or block");
   run(p, settings, m, lambda, report);
+  compare_with_none(p, m);
   const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
   if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
   report.residual = last ? check(p, lambda, m) : m.best_residual;
   m.returned_u = last ? m.u : m.best_u;
   report.target = m.target;
+  if (!(report.residual <= report.target) && take_energy_back(p, lambda, m.returned_u))
+    report.residual = natural_map(p, lambda, m.returned_u, m.rho);
   if (report.residual <= report.target) {
     report.status = Status::kConverged;
   } else if (settings.explain_failure && p.rows() <= kMaxFeasibilityRows &&

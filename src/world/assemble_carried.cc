@@ -70,10 +70,11 @@ void factor_mobility(Carried& c) {
   c.left.resize(n);
   const auto root = [&](int i) { return c.root.data() + static_cast<std::size_t>(i) * stride; };
   const auto diagonal = [&](int i) { return c.mobility[static_cast<std::size_t>(i) * (n + 1)]; };
-  double largest = 0;
-  for (int i = 0; i < n; ++i) largest = std::max(largest, diagonal(i));
+  double largest[2] = {};  // of turning, of moving: they have other units
+  const auto of_kind = [&](int i) -> double& { return largest[i % 6 / 3]; };
+  for (int i = 0; i < n; ++i) of_kind(i) = std::max(of_kind(i), diagonal(i));
   for (int i = 0; i < n; ++i) {
-    c.left[i] = diagonal(i) > kDead * largest ? 1 : 0;
+    c.left[i] = diagonal(i) > kDead * of_kind(i) ? 1 : 0;
     c.scale[i] = c.left[i] > 0 ? 1 / std::sqrt(diagonal(i)) : 0;
   }
   int rank = 0;

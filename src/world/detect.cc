@@ -30,12 +30,18 @@ void place(World::Impl& w, int i, double h, double fall) {
   if (!awake && !was_awake) return;
   const Workspace::Velocity& v = w.ws.velocity[c.body];
   w.collider_pose[i] = world_detail::pose_of(w.ws, c);
-  w.reach[i] = 0.5 * w.settings.contact_margin + (awake ? h * world_detail::speed_of(c, v.v, v.w) + fall : 0);
+  // an explicit step moves by the old velocity: contacts are solved for the step after it
+  const double ahead = w.settings.integrator == Integrator::kExplicit ? 2 * h : h;
+  w.reach[i] =
+      0.5 * w.settings.contact_margin + (awake ? ahead * world_detail::speed_of(c, v.v, v.w) + fall : 0);
   w.broadphase.move(i, bounding_box(*c.shape, w.collider_pose[i]).grown(w.reach[i]));
 }
 
 /// The hints of pairs that were there in the last step too; both lists ascend.
 void remember_hints(World::Impl& w) {
+  const std::size_t count = w.broadphase.pairs().size();
+  for (std::vector<World::Impl::PairMemory>* list : {&w.pairs, &w.pairs_before})  // both grow at once
+    if (list->capacity() < count) list->reserve(2 * count);
   std::swap(w.pairs, w.pairs_before);
   w.pairs.clear();
   auto old = w.pairs_before.begin();
@@ -113,11 +119,12 @@ std::span<Contact> take_contacts(std::vector<Contact>& all, ProxyPair pair, std:
 }
 
 /// Matches contacts [first, end) with [old_first, old_last), all of one pair: by feature, else by place.
-void match(std::span<Contact> now, std::span<Contact> before) {
-  constexpr double kSamePlace = 5e-3;  // [m]
+/// @param size  of the smaller shape [m]
+void match(std::span<Contact> now, std::span<Contact> before, double size) {
+  constexpr double kSamePlace = 6e-3;  // of the size
   for (Contact& c : now) {
     Contact* best = nullptr;
-    double distance = kSamePlace * kSamePlace;
+    double distance = kSamePlace * kSamePlace * size * size;
     for (Contact& old : before) {
       if (old.collider_a < 0 || old.part_a != c.part_a || old.part_b != c.part_b) continue;
       if (old.feature == c.feature) {
@@ -176,7 +183,8 @@ void World::Impl::detect(double h) {
       const std::size_t first = contacts.size();
       for (const Manifold* end = next + count; next != end; ++next)
         for (int k = 0; k < next->count; ++k) make_contact(*this, pair, *next, k, contacts.emplace_back());
-      match({contacts.data() + first, contacts.size() - first}, before);
+      match({contacts.data() + first, contacts.size() - first}, before,
+            std::min(colliders[pair.a].radius, colliders[pair.b].radius));
     }
   }
 }

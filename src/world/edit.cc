@@ -48,7 +48,7 @@ Scene as_made(const World::Impl& w) {
 std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
   Scene scene = as_made(*impl_);  // snapshots may go back to before joints were cut
   change(scene);
-  Result<World> made = make(std::move(scene), impl_->settings, impl_->model.gravity);
+  Result<World> made = make(std::move(scene), impl_->given, impl_->model.gravity);
   if (!made.ok()) return made.errors();
   Impl& fresh = *made->impl_;
   if (std::vector<Diagnostic> flaws = fresh.change_edits(impl_->edits); !flaws.empty()) return flaws;

@@ -8,6 +8,7 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
+#include "world/penalty.h"
 
 namespace karakuri {
 
@@ -17,7 +18,7 @@ namespace {
 double square_of_friction(const Rows& rows, const RowBlock& block, int first, int last) {
   double sum = 0;
   for (int i = block.row + first; i < block.row + last; ++i)
-    sum += std::pow(rows.lambda[i] / rows.friction[i], 2);
+    sum += (rows.lambda[i] / rows.friction[i]) * (rows.lambda[i] / rows.friction[i]);
   return sum;
 }
 
@@ -27,7 +28,7 @@ bool merely_rolls(const World::Impl& w, const RowBlock& block, double slip) {
   constexpr double kShare = 0.1;
   const double *u = w.row_velocity.data() + block.row, *mu = w.rows.friction.data() + block.row;
   if (block.size < 6 || mu[1] == kNoFriction) return false;
-  return mu[1] * slip < kShare * mu[4] * std::hypot(u[4], u[5]) &&
+  return mu[1] * slip < kShare * mu[4] * std::sqrt(u[4] * u[4] + u[5] * u[5]) &&
          square_of_friction(w.rows, block, 1, 3) < square_of_friction(w.rows, block, 4, 6);
 }
 
@@ -35,7 +36,7 @@ bool merely_rolls(const World::Impl& w, const RowBlock& block, double slip) {
 ContactState classify(const World::Impl& w, const RowBlock& block, double slip) {
   const double normal = w.rows.lambda[block.row], least = (1 - 1e-6) * normal;
   if (!(normal > 0)) return ContactState::kOpen;
-  if (!(slip > 10 * w.settings.tolerance + 1e-9)) return ContactState::kStick;
+  if (!(slip > 12 * w.settings.tolerance)) return ContactState::kStick;
   if (block.size < 3) return ContactState::kSlide;
   const bool on_surface = square_of_friction(w.rows, block, 1, block.size) >= least * least;
   return on_surface && !merely_rolls(w, block, slip) ? ContactState::kSlide : ContactState::kStick;
@@ -55,6 +56,26 @@ Vec3 slip_of(const World::Impl& w, const RowBlock& block, std::span<const Worksp
   return slip - slip.dot(c.normal) * c.normal;
 }
 
+/// The tangential spring of a contact by springs at the end of the step: penalty.cc (2), (3).
+void follow_spring(World::Impl& w, const RowBlock& block, double h) {
+  Contact& c = w.contacts[block.index];
+  const int a = w.colliders[c.collider_a].body, b = w.colliders[c.collider_b].body;
+  const world_detail::ContactSpring s =
+      world_detail::contact_spring(w, a, b, w.surface_of(c.collider_a, c.collider_b), h);
+  if (c.state == ContactState::kStick)
+    c.stretch += h * c.slip;
+  else if (c.state == ContactState::kOpen || !(s.along_stiffness > 0))
+    c.stretch.setZero();
+  else
+    c.stretch = (c.force.dot(c.normal) * c.normal - c.force) / s.along_stiffness;
+}
+
+/// What keeps a contact from giving way too far is part of its force.
+void read_excess(World::Impl& w, const RowBlock& block, double h) {
+  Contact& c = w.contacts[block.index];
+  c.force += w.total[block.row] / h * c.normal;
+}
+
 void read_contact(World::Impl& w, const RowBlock& block, double h) {
   Contact& c = w.contacts[block.index];
   const ContactImpulse step = read_contact_impulse(w.rows, block, w.rows.lambda.data());
@@ -69,6 +90,7 @@ void read_contact(World::Impl& w, const RowBlock& block, double h) {
   c.slip = slip_of(w, block, w.trial_velocity);
   const double slip = c.slip.norm();
   c.state = classify(w, block, slip);
+  if (world_detail::has_implicit_springs(w.settings)) return follow_spring(w, block, h);
   // What slips faster than a solved contact can has moved, and is held where it is now: contacts of one patch
   // would otherwise remember displacements that no rigid body can take back. Where rolling is braked too, the
   // common ellipsoid lets it slip a little, and the anchor takes that back.
@@ -102,36 +124,41 @@ void read_impulses(World::Impl& w, double h) {
   for (std::size_t i = 0; i < w.model.loops.size(); ++i)
     if (w.model.loops[i].bounds() && w.answers(w.model.loops[i])) w.loop_impulse[i] = {};
   for (const RowBlock& block : w.rows.blocks) {
-    const double* lambda = w.rows.lambda.data() + block.row;
+    const double first = w.rows.impulse(block.row);
     switch (block.source) {
       case RowSource::kLoop:
-        for (int k = 0; k < 6; ++k) w.loop_impulse[block.index][k] = block.which >> k & 1 ? *lambda++ : 0;
+        for (int k = 0, row = block.row; k < 6; ++k)
+          w.loop_impulse[block.index][k] = block.which >> k & 1 ? w.rows.impulse(row++) : 0;
         break;
-      case RowSource::kSoftLoop: std::copy_n(lambda, block.size, w.loop_impulse[block.index].begin()); break;
+      case RowSource::kSoftLoop:
+        for (int k = 0; k < block.size; ++k) w.loop_impulse[block.index][k] = w.rows.impulse(block.row + k);
+        break;
       case RowSource::kLoopLow:
       case RowSource::kLoopHigh:
-        w.loop_impulse[block.index][0] += world_detail::loop_limit_sign(block.source) * lambda[0];
+        w.loop_impulse[block.index][0] += world_detail::loop_limit_sign(block.source) * first;
         break;
       case RowSource::kCoupling:
       case RowSource::kTendonLow:
       case RowSource::kTendonHigh:
       case RowSource::kTendonSpring:
-        w.relation_impulse[block.index][world_detail::relation_slot(block.source)] = lambda[0];
+        w.relation_impulse[block.index][world_detail::relation_slot(block.source)] = first;
         break;
       case RowSource::kLimit:
-        w.limit_impulse[block.index] += world_detail::limit_sign(w.model, w.ws, w.rows, block) * lambda[0];
+        w.limit_impulse[block.index] += world_detail::limit_sign(w.model, w.ws, w.rows, block) * first;
         break;
-      case RowSource::kFriction: w.friction_impulse[block.index] = lambda[0]; break;
-      case RowSource::kDrive: w.drive_impulse[block.index] = lambda[0]; break;
-      case RowSource::kSpring: w.springs[block.index].impulse = Vec3(lambda[0], lambda[1], lambda[2]); break;
+      case RowSource::kFriction: w.friction_impulse[block.index] = first; break;
+      case RowSource::kDrive: w.drive_impulse[block.index] = first; break;
+      case RowSource::kSpring: w.springs[block.index].impulse = Vec3(w.rows.lambda.data() + block.row); break;
       case RowSource::kContact: read_contact(w, block, h); break;
+      case RowSource::kExcess: read_excess(w, block, h); break;
     }
   }
 }
 
 /// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
 void read_drives(World::Impl& w, double h) {
-  const double ahead = w.settings.integrator == Integrator::kSemiImplicit ? h : 0;
+  const std::vector<double>& v_end =  // of the implicit step; rk4 goes on from there
+      w.settings.integrator == Integrator::kRk4 ? w.v_end : w.state.v;
   const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake != 0; };
   const bool all = std::all_of(w.trees.begin(), w.trees.end(), [](const auto& tree) { return tree.awake; });
   for (int i = 0; i < w.model.nv; ++i)
@@ -142,7 +169,8 @@ void read_drives(World::Impl& w, double h) {
     if (w.drive_is_row[i]) {
       w.drive_effort[i] += w.drive_impulse[i] / h;
     } else {
-      const double v = ahead > 0 ? w.state.v[i] : w.v_before[i];
+      const bool at_end = w.implicit[i] > 0;
+      const double v = at_end ? v_end[i] : w.v_before[i], ahead = at_end ? h : 0;
       const double q =
           dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);
       const double given =
@@ -189,23 +217,26 @@ void limit_events(World::Impl& w) {
 bool moves_slowly(const World::Impl& w, const Tree& tree) {
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
   for (int i = root.first_v; i < last.first_v + last.dofs; ++i) {
-    const double most =
-        w.model.dofs[i].kind == DofKind::kTranslation ? w.settings.sleep.speed : 10 * w.settings.sleep.speed;
+    const bool slides = w.model.dofs[i].kind == DofKind::kTranslation;
+    const double most = slides ? w.settings.sleep.speed : 10 * w.settings.sleep.speed / w.scales.length;
     if (!(std::abs(w.state.v[i]) < most)) return false;
   }
   return true;
 }
 
-double sum_of_speeds(const World::Impl& w, const Tree& tree) {
+/// What bounds the speed of every point of a tree: no tree is longer than many bodies in a row.
+double most_speed(const World::Impl& w, const Tree& tree) {
+  constexpr double kLong = 1000;  // bodies' sizes
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-  double sum = 0;
-  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) sum += std::abs(w.state.v[i]);
-  return sum;
+  double along = 0, turning = 0;
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i)
+    (w.model.dofs[i].kind == DofKind::kTranslation ? along : turning) += std::abs(w.state.v[i]);
+  return along + kLong * w.scales.length * turning;
 }
 
 /// Whether a body at this velocity is slow, of which something is `arm` away from its origin [m].
 bool is_slow(const World::Impl& w, const Vec3& linear, const Vec3& angular, double arm) {
-  const double speed = w.settings.sleep.speed, most = 10 * speed / std::max(1.0, arm);
+  const double speed = w.settings.sleep.speed, most = 10 * speed / std::max(w.scales.length, arm);
   return linear.squaredNorm() < speed * speed && angular.squaredNorm() < most * most;
 }
 
@@ -216,7 +247,8 @@ bool carries_slowly(const World::Impl& w, const Tree& tree, std::span<Workspace:
   for (int b = tree.first; b < tree.last; ++b) {
     const Body& body = w.model.bodies[b];
     const double moment2 = Vec3(body.mass_com).squaredNorm();
-    const bool is_long = moment2 > body.mass * body.mass;  // more than a metre: others need no arm
+    const double least = body.mass * w.scales.length;
+    const bool is_long = moment2 > least * least;  // others need no arm
     const double arm = is_long && body.mass > 0 ? std::sqrt(moment2) / body.mass : 0;
     if (!is_slow(w, velocity[b].v, velocity[b].w, arm)) return false;
   }
@@ -224,10 +256,8 @@ bool carries_slowly(const World::Impl& w, const Tree& tree, std::span<Workspace:
 }
 
 bool is_slow(World::Impl& w, const Tree& tree) {
-  constexpr double kLong = 1000;  // no tree is longer [m]
   if (!moves_slowly(w, tree)) return false;
-  if (w.model.bodies[tree.first].alone || kLong * sum_of_speeds(w, tree) < w.settings.sleep.speed)
-    return true;
+  if (w.model.bodies[tree.first].alone || most_speed(w, tree) < w.settings.sleep.speed) return true;
   return carries_slowly(w, tree, w.trial_velocity);
 }
 
@@ -237,7 +267,7 @@ void watch_large_shapes(World::Impl& w) {
   if (!w.settings.sleep.enabled || std::none_of(w.trees.begin(), w.trees.end(), is_still)) return;
   for (const world_detail::BodyShape& c : w.colliders) {
     const double arm = c.arm + c.radius;
-    if (!(arm > 1) || std::isinf(arm) || w.tree_of[c.body] < 0) continue;
+    if (!(arm > w.scales.length) || std::isinf(arm) || w.tree_of[c.body] < 0) continue;
     world_detail::TreeStatus& status = w.trees[w.tree_of[c.body]];
     if (!status.responds() || status.still == 0) continue;
     const Tree& tree = w.model.trees[w.tree_of[c.body]];
@@ -255,13 +285,27 @@ void fall_asleep(World::Impl& w, int t) {
   w.emit(EventKind::kSleep, t);
 }
 
+/// Whether the step has moved no joint of a tree further than what is slow: closing a loop moves without
+/// velocity. @pre w.move: by how far the step has moved the joints
+bool was_moved_slowly(const World::Impl& w, const Tree& tree, double h) {
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i)
+    if (!(std::abs(w.move[i]) < 10 * h * w.settings.sleep.speed)) return false;
+  return true;
+}
+
 /// How long each tree has been slow, and each set of trees at least.
 void count_stillness(World::Impl& w, double h) {
   std::vector<double>& least = w.still_of_set;  // by root
   std::fill(least.begin(), least.end(), std::numeric_limits<double>::infinity());
+  if (w.holds_anything())
+    difference(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), w.state.q_view(),
+               Eigen::Map<Eigen::VectorXd>(w.move.data(), w.model.nv));
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     world_detail::TreeStatus& status = w.trees[t];
-    if (status.responds()) status.still = is_slow(w, w.model.trees[t]) ? status.still + h : 0;
+    const bool slow = is_slow(w, w.model.trees[t]) && !(w.shifted[t] > h * w.settings.sleep.speed) &&
+                      (!w.holds_anything() || was_moved_slowly(w, w.model.trees[t], h));
+    if (status.responds()) status.still = slow ? status.still + h : 0;
   }
   watch_large_shapes(w);
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
@@ -307,6 +351,9 @@ void World::Impl::finish(double h) {
   count_stillness(*this, h);
   if (settings.sleep.enabled) sleep(*this);
   view_fresh = past_fresh = false;
+  account_pending = true;
+  report.motion_lost = motion_lost;
+  report.motion_link = motion_lost > 0 ? motion_lost_by : LinkId{};
   if (!breaking.empty()) find_broken();
 }
 

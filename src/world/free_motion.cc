@@ -1,17 +1,27 @@
 // What the mechanism would do if nothing touched it:
-//   v_free = v + h Mh^-1 (tau - c),   Mh = M + h D + h^2 K (1) tau = effort - K (q - rest + h v) - D v + Kd
-//   (q_target - q - h v) + Dd (v_target - v)                   (2)
+//   v_free = v + h Mh^-1 (tau - c),   Mh = M + h D + h^2 K                                                (1)
+//   tau = effort - K (q - rest + h v) - D v + Kd (q_target - q - h v) + Dd (v_target - v)                 (2)
 // with the joints' own springs and dampers K, D and the drives' Kd, Dd, which are part of K, D in (1). So
 // both are taken at the end of the step and cannot make it unstable (Hasegawa's implicit PD, in the mass
-// matrix rather than as rows). Drives that may reach their limit, or are rigid, become rows instead. The
-// other integrators take springs and dampers at the start: K = D = 0 in (1) and no h v in (2).
+// matrix rather than as rows). Drives that may reach their limit, or are rigid, become rows instead.
+//
+// An explicit integrator, which moves first, makes energy of any spring at the start, and takes all at the
+// end, too. The other integrators take what is soft at the start of the step, without K and D in (1) and h v
+// in (2). An explicit step takes dampers and springs for which the largest eigenvalue of M^-1 (h D + h^2 K)
+// is below 2. It is at most the sum of
+//   share_i = (M^-1)_ii h (d_i + h k_i)                                                                   (3)
+// over the dofs of a tree. Where that is beyond kSoft, the dofs with more than their part of it are stiff,
+// and taken as in (1) and (2): what is left sums up to less than kSoft, and the step is stable however many
+// there are. This depends on the state and the step alone.
 #include <algorithm>
 #include <cmath>
 
 #include "karakuri/dynamics/aba.h"
+#include "karakuri/dynamics/inverse_diagonal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
+#include "world/reach.h"
 
 namespace karakuri {
 
@@ -35,34 +45,78 @@ bool drive_needs_row(const Model& model, const Drive& drive, int dof, double q, 
   return std::abs(wanted) > 0.5 * limit || std::abs(before) > 0.5 * limit;
 }
 
-/// (2) of the joints themselves, and their entries of (1).
-void add_passive(World::Impl& w, double h) {
-  const bool implicit = w.settings.integrator == Integrator::kSemiImplicit;
-  const double ahead = implicit ? h : 0;
-  for (const World::Impl::Passive& p : w.passive_dofs) {
-    const double v = w.state.v[p.dof];
-    w.tau[p.dof] -= p.damping * v;
-    if (p.stiffness > 0)
-      w.tau[p.dof] -= p.stiffness * (dof_position(w.model, w.state.q_view(), p.dof) - p.rest + ahead * v);
-    if (implicit) w.ws.diagonal[p.dof] = w.model.armature[p.dof] + h * (p.damping + h * p.stiffness);
+/// h (d + h k) of all springs, dampers and drives that are not rows.
+void gather_implicit(World::Impl& w, double h) {
+  std::fill(w.implicit.begin(), w.implicit.end(), 0.0);
+  for (const World::Impl::Passive& p : w.passive_dofs) w.implicit[p.dof] = h * (p.damping + h * p.stiffness);
+  for (const std::int32_t i : w.driven_dofs) {
+    const Drive& drive = w.drives[i];
+    const double at = dof_position(w.model, w.state.q_view(), i);
+    w.drive_is_row[i] = drive_needs_row(w.model, drive, i, at, w.state.v[i], w.drive_impulse[i] / h);
+    if (!w.drive_is_row[i]) w.implicit[i] += h * (drive.damping + h * drive.stiffness);
   }
 }
 
-/// (2) of a drive, and its entry of (1).
-void add_drive(World::Impl& w, int i, double h) {
-  const bool implicit = w.settings.integrator == Integrator::kSemiImplicit;
-  const double ahead = implicit ? h : 0, v = w.state.v[i];
-  const Drive& drive = w.drives[i];
-  const double at = dof_position(w.model, w.state.q_view(), i);
-  w.drive_is_row[i] = drive_needs_row(w.model, drive, i, at, v, w.drive_impulse[i] / h);
-  if (w.drive_is_row[i]) return;
-  w.tau[i] += drive.stiffness * (drive.q_target - at - ahead * v) + drive.damping * (drive.v_target - v);
-  if (implicit) w.ws.diagonal[i] += h * (drive.damping + h * drive.stiffness);
+/// (3) of one tree: only what is stiff stays in `implicit`.
+void keep_stiff(World::Impl& w, const Tree& tree) {
+  // An eighth of what is stable. A spring then turns by at most half a radian in a step, of which rk4 misses
+  // 3e-4.
+  constexpr double kSoft = 0.25;
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  const int first = root.first_v, end = last.first_v + last.dofs;
+  const auto count =
+      std::count_if(w.implicit.begin() + first, w.implicit.begin() + end, [](double x) { return x > 0; });
+  if (root.alone || count == 0) return;
+  std::vector<double>& mobility = w.acceleration;  // which aba() writes afterwards
+  inverse_mass_diagonal(w.model, tree, w.ws, Eigen::Map<Eigen::VectorXd>(mobility.data(), w.model.nv));
+  double sum = 0;
+  for (int i = first; i < end; ++i) sum += mobility[i] * w.implicit[i];
+  const double most = sum > kSoft ? kSoft / static_cast<double>(count) : sum;
+  for (int i = first; i < end; ++i)
+    if (mobility[i] * w.implicit[i] <= most) w.implicit[i] = 0;
+}
+
+/// Which springs, dampers and drives are taken at the end of the step, as part of (1).
+void choose_implicit(World::Impl& w, double h) {
+  gather_implicit(w, h);
+  w.ws.diagonal = w.model.armature;
+  const bool any = !w.passive_dofs.empty() || !w.driven_dofs.empty();
+  const bool takes_soft =
+      w.settings.integrator == Integrator::kSymplectic || w.settings.integrator == Integrator::kRk4;
+  if (any && takes_soft) {
+    update_poses(w.model, w.state, w.ws);
+    articulated_factor(w.model, w.ws);
+    for (const Tree& tree : w.model.trees) keep_stiff(w, tree);
+  }
+  for (int i = 0; i < w.model.nv && any; ++i) w.ws.diagonal[i] += w.implicit[i];
+}
+
+/// (2)
+void add_springs_and_drives(World::Impl& w, double h) {
+  for (const World::Impl::Passive& p : w.passive_dofs) {
+    const double v = w.state.v[p.dof], ahead = w.implicit[p.dof] > 0 ? h : 0;
+    w.tau[p.dof] -= p.damping * v;
+    if (p.stiffness > 0)
+      w.tau[p.dof] -= p.stiffness * (dof_position(w.model, w.state.q_view(), p.dof) - p.rest + ahead * v);
+  }
+  for (const std::int32_t i : w.driven_dofs) {
+    if (w.drive_is_row[i]) continue;
+    const Drive& drive = w.drives[i];
+    const double at = dof_position(w.model, w.state.q_view(), i);
+    const double v = w.state.v[i], ahead = w.implicit[i] > 0 ? h : 0;
+    w.tau[i] += drive.stiffness * (drive.q_target - at - ahead * v) + drive.damping * (drive.v_target - v);
+  }
 }
 
 }  // namespace
 
 void World::Impl::tabulate_dofs() {
+  tree_mass.assign(model.trees.size(), 0.0);
+  for (int i = 1; i < model.body_count(); ++i) tree_mass[tree_of[i]] += model.bodies[i].mass;
+  tree_reach.assign(model.trees.size(), 0.0);
+  for (const world_detail::BodyShape& c : colliders)
+    if (const int t = tree_of[c.body]; t >= 0)
+      tree_reach[t] = std::max(tree_reach[t], world_detail::arm_of(c));
   driven_dofs.clear();
   passive_dofs.clear();
   limits.clear();
@@ -95,9 +149,8 @@ void World::Impl::free_motion(double h) {
   q_before = state.q;
   h_before = h;
   tau = effort;
-  for (const std::int32_t dof : driven_dofs) ws.diagonal[dof] = model.armature[dof];
-  add_passive(*this, h);
-  for (const std::int32_t dof : driven_dofs) add_drive(*this, dof, h);
+  choose_implicit(*this, h);
+  add_springs_and_drives(*this, h);
   const bool loaded = !forces.empty();
   if (loaded || settings.integrator == Integrator::kRk4) std::fill(f_ext.begin(), f_ext.end(), Force{});
   if (loaded) {

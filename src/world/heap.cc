@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "world/correct_positions.h"
 #include "world/impl.h"
 
 namespace karakuri::world_detail {
@@ -105,7 +106,7 @@ void set_bodies(const Heap& h, HeapGroup& g) {
 
 /// The last step's impulse, inside its cone.
 void set_impulse(const double* lambda, int lane, HeapPoint& x) {
-  const double n = std::max(0.0, lambda[0]), t = std::hypot(lambda[1], lambda[2]);
+  const double n = std::max(0.0, lambda[0]), t = std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
   const double most = x.friction[lane] * n, scale = t > most ? most / t : 1;
   x.impulse[0][lane] = n;
   x.impulse[1][lane] = scale * lambda[1];
@@ -178,7 +179,7 @@ void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
       const int row = w.rows.blocks[x.block[lane]].row;
       const double gap = w.rows.error[row] + h * w.row_velocity[row] + st.slop;
       needed = needed || gap < -0.5 * st.slop;
-      x.gap[lane] = gap >= 0 ? gap : std::max(st.erp * gap, -h * st.max_speed);
+      x.gap[lane] = undone(st, gap, h);
     }
   }
   if (!needed) return;
@@ -208,7 +209,8 @@ solver::Report sweep_to(double target, Heap& heap) {
 
 bool is_heap(const World::Impl& w, const Island& island) {
   constexpr int kLeastBodies = 4;
-  if (!island.loose || island.trees < kLeastBodies) return false;
+  // RK4 has impacts at the start of the step, as if all were bouncing
+  if (!island.loose || island.trees < kLeastBodies || w.settings.integrator == Integrator::kRk4) return false;
   for (int b = 0; b < island.block_count; ++b) {
     const int index = w.island_blocks[island.first_block + b];
     const RowBlock& block = w.rows.blocks[index];
@@ -226,8 +228,9 @@ double size_of_motion(const World::Impl& w, const Island& island, double h) {
   for (int b = 0; b < island.block_count; ++b) {
     const int row = block_of(w, island, b).row;
     const double too_deep = std::max(0.0, -w.rows.error[row] - 1.5 * st.slop);
-    sum += std::pow(kShare * st.erp * too_deep / h, 2);
-    for (int k = 0; k < 3; ++k) sum += std::pow(w.row_velocity[row + k], 2);
+    const double correction = kShare * st.erp * too_deep / h;
+    sum += correction * correction;
+    for (int k = 0; k < 3; ++k) sum += w.row_velocity[row + k] * w.row_velocity[row + k];
   }
   return std::sqrt(sum);
 }
@@ -243,6 +246,24 @@ void answer_free_body(World::Impl& w, int body, const Vec3& v, const Vec3& spin)
   }
 }
 
+namespace {
+
+/// Energy that the impulses give, relative to those of free motion; never positive where they are solved.
+double energy_given(const World::Impl& w, const Heap& heap) {
+  double sum = 0;
+  for (const HeapPoint& x : heap.points) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (x.block[lane] < 0) continue;
+      const int row = w.rows.blocks[x.block[lane]].row;
+      for (int k = 0; k < 3; ++k)
+        sum += 0.5 * x.impulse[k][lane] * (x.velocity[k][lane] + w.row_free[row + k] + w.rows.bias[row + k]);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
 bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   constexpr int kTall =
       21;  // bodies: more may stand higher than sweeps reach down, and are mended from above
@@ -252,7 +273,8 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
     return false;
   const double unit = std::sqrt(static_cast<double>(island.rows));
   const double motion = size_of_motion(w, island, h), fall = h * w.model.gravity.norm() * unit;
-  if (!(motion > kHeapStill * fall) || (island.trees > kTall && motion < kHeapCalm * unit)) return false;
+  const double calm = kHeapCalm * w.scales.speed * unit;
+  if (!(motion > kHeapStill * fall) || (island.trees > kTall && motion < calm)) return false;
   Heap& heap = slot.heap;
   gather(w, island, slot, heap);
   begin_heap(heap);
@@ -260,9 +282,10 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   if (!(change > kHeapSteady * motion)) return false;
   const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
   island.report = sweep_to(std::min(kHeapShare * std::min(motion, change), most), heap);
-  const bool good_enough = motion > kHeapCalm * unit || island.report.residual <= most;
+  const bool good_enough = motion > calm || island.report.residual <= most;
   if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);
+  if (energy_given(w, heap) > 0) return false;
   scatter(w, heap);
   answer(w, heap);
   island.answered = true;

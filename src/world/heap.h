@@ -77,7 +77,7 @@ inline constexpr double kHeapStill = 1e-4;   // of what a step of gravity gives:
 inline constexpr double kHeapSteady = 0.05;  // of the motion: what changes by less slides on
 inline constexpr double kHeapShare = 0.1;    // of the motion, or of what changes, may be left over,
 inline constexpr double kHeapLeft = 0.04;    //   and of what a step of gravity gives
-inline constexpr double kHeapCalm = 0.05;    // [m/s] slower ones must be solved that far
+inline constexpr double kHeapCalm = 0.016;   // of Scales::speed: slower ones must be solved that far
 
 /// Whether an island is made of contacts of free bodies, rigid, with friction, without bounce.
 bool is_heap(const World::Impl& w, const Island& island);

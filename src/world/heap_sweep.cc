@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "solver/cone.h"
+#include "world/correct_positions.h"
 #include "world/heap.h"
 
 namespace karakuri::world_detail {
@@ -218,7 +219,8 @@ void sweep_positions(Heap& h, int sweeps) {
       for (int k = g.first; k < g.first + g.count; ++k) {
         HeapPoint& x = h.points[k];
         const V gap = dot(x.normal, relative(p, x)) + x.gap;
-        const V next = larger(all<V>(0), x.push - gap * x.inverse_nn), d = next - x.push;
+        const V step = (gap * x.inverse_nn + kGivesWay * x.push) / (1 + kGivesWay);
+        const V next = larger(all<V>(0), x.push - step), d = next - x.push;
         push(g, x, {x.normal.x * d, x.normal.y * d, x.normal.z * d}, p);
         x.push = next;
       }

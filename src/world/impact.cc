@@ -19,9 +19,12 @@ using world_detail::Slot;
 
 namespace {
 
+constexpr StabilizationSettings kNoCorrection{
+    .kind = Stabilization::kNone, .slop = 0, .max_speed = solver::kInfinity};
+
 /// Contacts and limits that carried something in the last step and would be pressed again.
 void add_unilateral_rows(World::Impl& w, int root) {
-  const StabilizationSettings none{.kind = Stabilization::kNone};
+  const StabilizationSettings& none = kNoCorrection;
   const auto takes_part = [&](int body) { return w.responds(body) && w.root_of(w.tree_of[body]) == root; };
   for (const std::int32_t body : w.limited_bodies) {
     if (!takes_part(body)) continue;
@@ -29,7 +32,7 @@ void add_unilateral_rows(World::Impl& w, int root) {
     add_limit_rows(w.model, w.state, w.ws, body, w.state.v_view(), none, 1, w.rows);
     for (std::size_t b = first; b < w.rows.blocks.size(); ++b) {
       const bool held = w.limit_impulse[w.rows.blocks[b].index] != 0;
-      w.rows.bias[w.rows.blocks[b].row] = held ? 0 : 1e3;  // not there: faster than anything opens it
+      w.rows.bias[w.rows.blocks[b].row] = held ? 0 : 1e3 * w.scales.speed;  // not there
     }
   }
   for (std::size_t i = 0; i < w.contacts.size(); ++i) {
@@ -63,6 +66,7 @@ void solve_rows(World::Impl& w) {
     };
     each_row([&](int here, int all) { slot.problem.q[here] = w.row_velocity[all] + w.rows.bias[all]; });
     solver::Settings settings;
+    settings.measure = solver::Measure::kScaled;
     settings.tolerance = 1e-12;
     settings.explain_failure = false;
     (void)solver::solve(slot.problem, settings, slot.solver, slot.lambda);
@@ -79,7 +83,7 @@ void World::Impl::impact(int index) {
   const Loop& loop = model.loops[index];
   for (const int body : {loop.body_f, loop.body_m})
     if (tree_of[body] >= 0) wake_tree(tree_of[body]);
-  view_fresh = past_fresh = false;
+  view_fresh = past_fresh = account_pending = false;
   if (!responds(loop.body_f) && !responds(loop.body_m)) return;
   connect_trees();
   const int root = root_of(tree_of[responds(loop.body_f) ? loop.body_f : loop.body_m]);
@@ -94,14 +98,14 @@ void World::Impl::impact(int index) {
       const Loop& l = model.loops[i];
       const bool of_island = is_of_island(l.body_f, root) || is_of_island(l.body_m, root);
       if (!l.held() || !state.loop_closed[i] || !of_island) continue;
-      add_loop_rows(model, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
+      add_loop_rows(model, ws, static_cast<int>(i), kNoCorrection, 1, 0, rows);
     }
     for (std::size_t i = 0; i < model.relations.size(); ++i) {
       bool part = false;
       model.relations[i].for_each_dof(
           [&](const Relation::Term& t) { part = part || is_of_island(model.dofs[t.dof].body, root); });
       if (part && model.relations[i].held)
-        add_coupling_row(model, state, ws, static_cast<int>(i), {.kind = Stabilization::kNone}, 1, 0, rows);
+        add_coupling_row(model, state, ws, static_cast<int>(i), kNoCorrection, 1, 0, rows);
     }
     solve_rows(*this);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collision/broadphase/clusters.h"
+#include "karakuri/collision/ccd.h"
 #include "karakuri/collision/narrowphase.h"
 #include "karakuri/constraint/rows.h"
 #include "karakuri/core/parallel.h"
@@ -17,6 +18,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/model/recompile.h"
+#include "karakuri/world/scales.h"
 #include "karakuri/world/world.h"
 #include "world/heap.h"
 #include "world/loop_stage.h"
@@ -24,6 +26,8 @@
 namespace karakuri {
 
 namespace world_detail {
+
+using LinkPair = std::pair<LinkId, LinkId>;
 
 /// A shape on a body. The index of a collider is the id of its proxy in the broad phase.
 struct BodyShape {
@@ -207,12 +211,16 @@ struct World::Impl : world_detail::Persistent {
   // ---- constant between edits
   Scene scene;
   Model model;
-  WorldSettings settings;
+  WorldSettings given;     // by the user: numbers may be kFromScene
+  Scales scales;           // of the scene as it was made
+  WorldSettings settings;  // what the step reads: resolve_settings()
   std::vector<ColliderInfo> collider_infos;
   std::vector<world_detail::BodyShape> colliders;
   std::vector<Surface> surfaces;  // material x material
   int material_count = 0;
-  std::vector<std::int32_t> tree_of;         // by body; -1: the world
+  std::vector<double> tree_mass;      // by tree [kg]
+  std::vector<double> tree_reach;     // by tree: of its shapes from the origins of their bodies, at most [m]
+  std::vector<std::int32_t> tree_of;  // by body; -1: the world
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
   std::vector<std::int32_t> driven_dofs;     // with a drive
@@ -254,8 +262,10 @@ struct World::Impl : world_detail::Persistent {
   std::vector<world_detail::Slot> slots;  // by thread
   Workspace ws;
   std::vector<double> tau, acceleration, v_free, shift, move;  // nv
-  std::vector<double> v_trial;  // nv: with the impulses of the last step, of trees whose islands are tried
-  std::vector<Force> f_ext;     // by body
+  std::vector<double> implicit;  // nv: h (d + h k) of springs, dampers and drives, in ws.diagonal besides
+                                 // armature, of dofs on which they act at the end of the step; 0: others
+  std::vector<double> v_trial;   // nv: with the impulses of the last step, of trees whose islands are tried
+  std::vector<Force> f_ext;      // by body
   std::vector<Contact> contacts_before;
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
@@ -281,18 +291,27 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> island_blocks;
   std::vector<std::int32_t> tower_islands;            // that solve_towers() takes, by their size
   std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
+  std::vector<double> held_effort;                    // nv; RK4
   std::vector<std::uint8_t> drive_is_row;             // by dof
   bool is_shifted = false;                            // any position is corrected in this step
+  std::vector<double> shifted;          // by tree: how far a correction moves any of its shapes [m]
+  std::vector<double> shift_warranted;  // by tree: how far its depths warrant [m]
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
   std::vector<std::uint8_t> fast;       // by collider
   std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
   struct Path {
-    Transform end;  // pose at the end of the step
-    Aabb box;       // about all of its way
+    Sweep sweep;
+    Aabb box;  // about all of its way
   };
   std::vector<Path> paths;               // by collider, of those that are asked for
   std::vector<std::uint8_t> path_known;  // by collider
+  std::vector<Contact> swept;            // that the motion of a solution meets, see continuous.cc
+  std::vector<Manifold> swept_manifolds;
+  std::vector<double> v_end;         // nv: velocities that the impulses give, at the end of the step
+  std::vector<std::uint8_t> slowed;  // by tree: whether it was slowed down before what it would have passed
+  double motion_lost = 0;            // by that [m]
+  LinkId motion_lost_by;
   struct Floating {
     bool keeps = false;    // a tree of several bodies: its momentum is kept
     bool free = false;     // on a free joint, and nothing fixed touches it
@@ -304,6 +323,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Floating> floats;     // by tree
   std::vector<TreeMotion> motions;  // by tree that counts: before it moves, with the momentum it will have
   std::vector<Force> from_outside;  // by tree that counts: impulses of other trees, about its root's origin
+  std::vector<Vec3> gained;         // by tree that counts: linear momentum from gravity, forces, efforts
   std::vector<TreeMotion> group_wanted, group_now;             // of one set
   std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
   bool any_groups = false;
@@ -311,7 +331,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> limit_before;               // nv
   std::vector<double> still_of_set;               // by tree
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
-  State stage, state_free;
+  State stage, state_free, ahead;
   world_detail::LoopStage loop_stage;
   bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
   double h_now = 0;               // length of the step that is under way; 0 between steps [s]
@@ -321,28 +341,38 @@ struct World::Impl : world_detail::Persistent {
   // ---- read-out
   std::vector<Event> events;
   StepTimes times;
-  StepReport report;
-  mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
+  mutable StepReport report;
+  mutable bool account_pending = false;  // the report's energies are still to be found, see energy_account.cc
+  double released = 0;                   // energy that overlaps gave as they came apart [J]
+  mutable Workspace view;                // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
   mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
   mutable std::vector<Force> past_forces;
-  mutable std::vector<double> past_a, past_tau;  // nv
+  mutable std::vector<double> past_a, past_tau, past_way;  // nv
   mutable State past_state;
   mutable bool past_fresh = false;
 
+  std::vector<double> energy_allowed;  // by tree, at the end of the step [J]; infinite: not asked
+
   // ---- the parts of a step; equations and reasons stand in the files
   void substep(double h);
-  void free_motion(double h);             // free_motion.cc: efforts, aba, v_free
-  void quarantine_infinite_motion();      // quarantine.cc
-  void detect(double h);                  // detect.cc: contacts, matched with the last step's
-  void connect_trees();                   // islands.cc: what acts on what; wake
-  void build_rows(double h);              // build_rows.cc
-  void gather_islands();                  // islands.cc
-  void accept_what_holds(double h);       // verify.cc: islands that the old impulses solve
-  void solve_loops_alone();               // loops.cc: islands of nothing but loops
-  void solve_islands(double h);           // solve_islands.cc
-  void penalty_contacts(double h);        // penalty.cc: instead of rows
-  void move_bodies(double h);             // move_bodies.cc: velocities, positions
+  void free_motion(double h);         // free_motion.cc: efforts, aba, v_free
+  void quarantine_infinite_motion();  // quarantine.cc
+  void detect(double h);              // detect.cc: contacts, matched with the last step's
+  void connect_trees();               // islands.cc: what acts on what; wake
+  void build_rows(double h);          // build_rows.cc
+  void gather_islands();              // islands.cc
+  void accept_what_holds(double h);   // verify.cc: islands that the old impulses solve
+  void solve_loops_alone();           // loops.cc: islands of nothing but loops
+  void solve_islands(double h);       // solve_islands.cc
+  void find_end_velocities();         // move_bodies.cc: v_end
+  /// continuous.cc: adds contacts that the motion v meets within the step. Whether there are any.
+  bool meets_more(const std::vector<double>& v, double h);
+  void slow_down_what_passes(std::vector<double>& v, double h);  // continuous.cc
+  void penalty_contacts(double h);                               // penalty.cc: instead of rows
+  void find_shift(double h);                                     // correct_positions.cc: `shift`
+  void move_bodies(double h);                                    // move_bodies.cc: velocities, positions
+  void runge_kutta(double h);                                    // runge_kutta.cc: the same by RK4
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
@@ -350,21 +380,30 @@ struct World::Impl : world_detail::Persistent {
   void find_floating();                         // keep_momentum.cc: which trees keep their momentum
   void remember_momentum(int tree, double h);   // keep_momentum.cc
   void give_momentum_back(int tree, double h);  // keep_momentum.cc
-  void keep_group_momentum(double h);           // keep_momentum.cc: of trees that loops hold together
-  void stop_fast_bodies(double h);              // stop_fast_bodies.cc
-  void quarantine_infinite_states();            // quarantine.cc
-  void finish(double h);                        // finish.cc: read-outs, events, sleep
+  // keep_momentum.cc: what gravity, forces and efforts add to the velocity of a floating tree's centre of
+  // mass
+  Vec3 smooth_change(int tree, double h) const;
+  void keep_group_momentum(double h);  // keep_momentum.cc: of trees that loops hold together
+  // keep_energy.cc: before a tree moves with the velocities that the step ends with, and afterwards
+  void remember_energy(int tree, const std::vector<double>& v_end, double h);
+  void limit_energy(int tree);
+  void quarantine_infinite_states();  // quarantine.cc
+  void finish(double h);              // finish.cc: read-outs, events, sleep
 
   // ---- changes of structure; structure.cc
   int find_loop(JointId joint) const;  // in model.loops; -1: none
   void add_attached_loop(const Attachment& attachment);
-  void set_pair_joined(int body_a, int body_b, bool joined);  // joined links do not touch
-  bool is_no_contact(int collider_a, int collider_b) const;   // said in the scene
-  void find_special_dofs(int body);                           // make.cc: limited, rubbing
-  void tabulate_dofs();                                       // free_motion.cc: after any change of drives
-  std::vector<int> colliders_on(int body) const;              // make.cc
+  void set_pair_joined(const world_detail::LinkPair& links,
+                       bool joined);                         // joined links do not touch; pairs.cc
+  bool is_no_contact(int collider_a, int collider_b) const;  // said in the scene; pairs.cc
+  void find_special_dofs(int body);                          // make.cc: limited, rubbing
+  void tabulate_dofs();                                      // free_motion.cc: after any change of drives
+  std::vector<int> colliders_on(int body) const;             // pairs.cc
+  world_detail::LinkPair links_of(const Loop& loop) const;   // that it joins; pairs.cc
+  std::vector<int> colliders_beside(LinkId link) const;      // that move as one with it; pairs.cc
+  void exclude_joined(const world_detail::LinkPair& links);  // pairs.cc
   std::uint64_t hash_scene() const;  // hash_scene.cc  @pre as it was made: nothing attached, nothing cut
-  void exclude_around(std::span<const std::int32_t> links);  // make.cc: pairs that never touch
+  void exclude_around(std::span<const std::int32_t> links);  // pairs.cc: pairs that never touch
   bool is_of_island(int body, int root) const;
   void impact(int loop);                                              // impact.cc: plastic
   std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc
@@ -396,10 +435,12 @@ struct World::Impl : world_detail::Persistent {
   void wake_tree(int tree);
   void freeze_tree(int tree);
   void moved_by_hand(int tree);
+  void resolve_settings();    // scales.cc: after any change of what is given, and of gravity
   void after_restore();       // make.cc: what is not saved
   void refresh_kinematics();  // ws: poses and velocities of the state
   void refresh_view() const;
   void refresh_past() const;
+  void account() const;  // energy_account.cc
   void forget_contacts_of(int tree);
   void collect_pressing(std::vector<ProxyPair>& out) const;
   void emit(EventKind kind, int tree);

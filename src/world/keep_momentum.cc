@@ -4,8 +4,9 @@
 // back to the tree as a whole,
 //   w += I^-1 (L+ - L(q+, v+)),   v_c += (P+ - P(q+, v+)) / m                                             (2)
 // with I its inertia as if its joints were locked. Joint rates stay as they are. Its centre of mass misses
-//   c+ = c + h P+ / m - h^2 g / 2                                                                         (3)
-// as well, by h^2, and with it the angular momentum about any other point. So the tree is moved there.
+//   c+ = c + h (P+ - dP / 2) / m,   dP = h (m g + F)                                                      (3)
+// as well, by h^2, and with it the angular momentum about any other point. So the tree is moved there: forces
+// are constant over the step, and its flight is their parabola itself.
 //
 // Trees that loops hold together exchange momentum, and closing the loops moves their centres of mass; but
 // the sums over all of them obey (1) and (3), with L about their common centre of mass. What is missing is
@@ -29,7 +30,7 @@ bool find_free(World::Impl& w) {
   for (std::size_t t = 0; t < w.trees.size(); ++t) {
     const Body& root = w.model.bodies[w.model.trees[t].first];
     const bool floats = root.kind == JointKind::kFree && w.trees[t].responds();
-    w.floats[t] = {.keeps = floats && !root.alone, .free = floats};
+    w.floats[t] = {.keeps = floats && !root.alone && !w.slowed[t], .free = floats && !w.slowed[t]};
     any = any || w.floats[t].keeps || (floats && w.holds_anything());
   }
   return any;
@@ -114,20 +115,27 @@ void sum_impulses(World::Impl& w) {
   for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) add(w.penalty_rows[i], w.penalty_impulses[i]);
 }
 
+/// The impulse that a free joint itself gives, at its body's origin. What its dampers and springs give at the
+/// end of the step is known by now.
+Force joint_impulse(const World::Impl& w, const Body& root, double h) {
+  Eigen::Matrix<double, 6, 1> given;
+  for (int k = 0, i = root.first_v; k < 6; ++k, ++i)
+    given[k] = h * w.tau[i] - w.implicit[i] * (w.state.v[i] - w.v_before[i]);
+  const Mat3 F = root.R_PF;
+  return {F * given.tail<3>(), F * given.head<3>()};
+}
+
 /// (1), of forces on bodies and on the free joint itself.
 void add_forces(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
-  const Body& root = w.model.bodies[tree.first];
   TreeMotion& m = w.motions[t];
   const auto add = [&](int body, const Force& at_origin) {
-    m.momentum = m.momentum + (at_origin * h).shifted(m.center - Vec3(w.ws.pose[body].p));
+    m.momentum = m.momentum + at_origin.shifted(m.center - Vec3(w.ws.pose[body].p));
   };
   m.momentum.force += h * m.mass * w.model.gravity;
-  for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) add(i, w.f_ext[i]);
-  const Eigen::Map<const Eigen::Matrix<double, 6, 1>> joint(w.tau.data() + root.first_v);
-  if (joint.isZero(0)) return;
-  const Mat3 F = root.R_PF;
-  add(tree.first, {F * joint.tail<3>(), F * joint.head<3>()});
+  for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) add(i, w.f_ext[i] * h);
+  const Force joint = joint_impulse(w, w.model.bodies[tree.first], h);
+  if (!joint.moment.isZero(0) || !joint.force.isZero(0)) add(tree.first, joint);
 }
 
 /// Several trees as one rigid body.
@@ -151,8 +159,9 @@ struct Missing {
   Vec3 shift, velocity, turn, center;
 };
 
-Missing missing(const World::Impl& w, const TreeMotion& wanted, const TreeMotion& now, double h) {
-  const Vec3 way = h * wanted.momentum.force / wanted.mass - 0.5 * h * h * w.model.gravity;  // (3)
+/// @param gained  dP of (3)
+Missing missing(const TreeMotion& wanted, const TreeMotion& now, const Vec3& gained, double h) {
+  const Vec3 way = h * (wanted.momentum.force - 0.5 * gained) / wanted.mass;  // (3)
   return {wanted.center + way - now.center, (wanted.momentum.force - now.momentum.force) / now.mass,
           now.inertia.ldlt().solve(wanted.momentum.moment - now.momentum.moment), now.center};
 }
@@ -172,6 +181,17 @@ void give(World::Impl& w, int t, const Missing& m, bool shifts) {
 
 }  // namespace
 
+Vec3 World::Impl::smooth_change(int t, double h) const {
+  const Tree& tree = model.trees[t];
+  double mass = 0;
+  Vec3 impulse = joint_impulse(*this, model.bodies[tree.first], h).force;
+  for (int i = tree.first; i < tree.last; ++i) {
+    mass += model.bodies[i].mass;
+    if (!applied.empty()) impulse += h * f_ext[i].force;
+  }
+  return h * model.gravity + impulse / mass;
+}
+
 void World::Impl::find_floating() {
   any_groups = false;
   if (!find_free(*this)) return;
@@ -184,7 +204,9 @@ void World::Impl::find_floating() {
 void World::Impl::remember_momentum(int t, double h) {
   if (!floats[t].counts()) return;
   TreeMotion& m = motions[t] = tree_motion(model, ws, model.trees[t]);
+  const Vec3 before = m.momentum.force;
   add_forces(*this, t, h);
+  gained[t] = m.momentum.force - before;
   m.momentum = m.momentum + from_outside[t].shifted(m.center - Vec3(ws.pose[model.trees[t].first].p));
 }
 
@@ -194,8 +216,8 @@ void World::Impl::give_momentum_back(int t, double h) {
   update_poses(model, state, tree, ws);
   update_velocities(model, state, tree, ws);
   const bool alone = floats[t].free && !floats[t].touched;
-  give(*this, t, missing(*this, motions[t], tree_motion(model, ws, tree), h),
-       alone && settings.integrator == Integrator::kSemiImplicit);
+  give(*this, t, missing(motions[t], tree_motion(model, ws, tree), gained[t], h),
+       alone && settings.integrator != Integrator::kExplicit);
 }
 
 void World::Impl::keep_group_momentum(double h) {
@@ -208,14 +230,16 @@ void World::Impl::keep_group_momentum(double h) {
   std::sort(members.begin(), members.end());
   for (auto first = members.begin(), last = first; first != members.end(); first = last) {
     bool moved_whole = true;
+    Vec3 all_gained = Vec3::Zero();
     group_wanted.clear();
     group_now.clear();
     for (; last != members.end() && last->first == first->first; ++last) {
       group_wanted.push_back(motions[last->second]);
       group_now.push_back(tree_motion(model, ws, model.trees[last->second]));
-      moved_whole = moved_whole && free_until[last->second] == 1;
+      all_gained += gained[last->second];
+      moved_whole = moved_whole && !slowed[last->second];
     }
-    const Missing lost = missing(*this, sum_of(group_wanted), sum_of(group_now), h);
+    const Missing lost = missing(sum_of(group_wanted), sum_of(group_now), all_gained, h);
     for (auto m = first; m != last; ++m) give(*this, m->second, lost, moved_whole);  // (4)
   }
 }

@@ -42,7 +42,8 @@ struct LoopStage {
   std::vector<ImpulseRow> rows;                   // without bodies that do not answer
   std::vector<ImpulseRow> seen;                   // with them
   std::vector<ImpulseRow> row_parts, seen_parts;  // what their ImpulseRow::more points to
-  std::vector<double> error;                      // by row, at the poses of the last look
+  std::vector<double> unit;                       // by row: as Rows::unit, rows are metres
+  std::vector<double> error;                      // by row, at the poses of the last look [m]
   std::vector<double> vectors;                    // y, then D^-1 y, of all sides
   std::vector<int> first;                         // envelope
   std::vector<int> first_of_tree;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
@@ -22,8 +23,11 @@ using Member = LoopStage::Member;
 
 namespace {
 
-// Position errors are brought below this [m or rad]: well within 1e-9, well above rounding at ten metres.
+// Position errors are brought below this, of a body's size: well within 1e-9, well above rounding a hundred
+// bodies away.
 constexpr double kClosed = 1e-11;
+// Beyond this the factor of the pose before is not used again.
+constexpr double kWideOpen = 1e-6;
 constexpr int kMostNewton = 8;
 // Rounds of the proximal point method where nobody looks at what they leave.
 constexpr int kMostRounds = 3;
@@ -109,6 +113,7 @@ void list_members(const World::Impl& w, const State& at, LoopStage& s, int root 
   s.seen_parts.reserve(parts);
   s.rows.resize(row);
   s.seen.resize(row);
+  s.unit.resize(row);
   s.error.resize(row);
   s.right.resize(row);
   s.x.resize(row);
@@ -132,14 +137,19 @@ double look(const World::Impl& w, const State& at, LoopStage& s) {
     if (m.is_loop) {
       const LoopRows rows = loop_rows(w.model.loops[m.index], w.ws);
       for_each_row(m, [&](int k, int row) {
-        s.rows[row] = s.seen[row] = rows.row[k];
-        s.error[row] = rows.error[k];
+        const double unit = s.unit[row] = loop_row_unit(rows.row[k], w.rows.length);
+        s.rows[row] = rows.row[k];
+        s.rows[row].force *= unit;
+        s.rows[row].moment *= unit;
+        s.seen[row] = s.rows[row];
+        s.error[row] = unit * rows.error[k];
       });
     } else {
       const Relation& r = w.model.relations[m.index];
-      s.rows[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, 1, s.row_parts);
-      s.seen[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, 1, s.seen_parts);
-      s.error[m.first_row] = relation_position(r, at.q_view());
+      const double unit = s.unit[m.first_row] = relation_unit(w.model, r, w.rows.length);
+      s.rows[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, unit, s.row_parts);
+      s.seen[m.first_row] = relation_row(w.model, r, at.q_view(), w.ws, unit, s.seen_parts);
+      s.error[m.first_row] = unit * relation_position(r, at.q_view());
     }
     for (int k = 0; k < m.count; ++k) most = std::max(most, std::abs(s.error[m.first_row + k]));
   }
@@ -368,10 +378,10 @@ void limit_chords(World::Impl& w, double h, LoopStage& s) {
     if (m.is_loop) {
       const Loop& loop = w.model.loops[m.index];
       const std::array<double, 6> bias = loop_bias(loop, loop_rows(loop, w.ws), w.ws);
-      for_each_row(m, [&](int k, int row) { s.right[row] = 0.5 * h * bias[k]; });
+      for_each_row(m, [&](int k, int row) { s.right[row] = 0.5 * h * s.unit[row] * bias[k]; });
     } else {
-      s.right[m.first_row] =
-          0.5 * h * relation_bias(w.model.relations[m.index], w.state.q_view(), w.state.v_view());
+      s.right[m.first_row] = 0.5 * h * s.unit[m.first_row] *
+                             relation_bias(w.model.relations[m.index], w.state.q_view(), w.state.v_view());
     }
   }
   ask(w, s, kMostRounds);
@@ -454,8 +464,8 @@ void World::Impl::close_loops(State& at, double h) {
   for (int round = 0; round < kMostNewton; ++round) {
     if (round > 0) update_poses(model, at, ws);
     const double most = look(*this, at, s);
-    if (!(most > kClosed) || !std::isfinite(most)) return;
-    if (round == 0 || most > 1e-6) {
+    if (!(most > kClosed * scales.length) || !std::isfinite(most)) return;
+    if (round == 0 || most > kWideOpen * scales.length) {
       articulated_factor(model, ws);
       factor(*this, s);
     }
@@ -475,7 +485,10 @@ void World::Impl::project_on_loops(State& at, int root) {
   if (root >= 0 || !s.is_factored) factor(*this, s);
   // each repeat with the factor of a pose nearby leaves little of what was there, down to rounding
   constexpr int kMostRepeats = 12;
-  const double rounding = 1e-14 * at.v_view().cwiseAbs().maxCoeff();
+  double fastest = 0;
+  for (int i = 0; i < model.nv; ++i)
+    fastest = std::max(fastest, std::abs(at.v[i]) * dof_unit(model, i, rows.length));
+  const double rounding = 1e-14 * fastest;
   double before = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kMostRepeats; ++round) {
     update_velocities(model, at, ws);
@@ -543,11 +556,11 @@ void World::Impl::hold_loops(std::vector<double>& a) {
       if (m.is_loop) {
         const Loop& loop = model.loops[m.index];
         const std::array<double, 6> rate = loop_bias(loop, loop_rows(loop, ws), ws);
-        for_each_row(m, [&](int k, int row) { s.right[row] = rate[k]; });
+        for_each_row(m, [&](int k, int row) { s.right[row] = s.unit[row] * rate[k]; });
       } else {
         const Relation& r = model.relations[m.index];
-        s.right[m.first_row] =
-            relation_rate(r, stage.q_view(), as_vector(a)) + relation_bias(r, stage.q_view(), stage.v_view());
+        s.right[m.first_row] = s.unit[m.first_row] * (relation_rate(r, stage.q_view(), as_vector(a)) +
+                                                      relation_bias(r, stage.q_view(), stage.v_view()));
       }
     }
     take_back(*this, s, as_vector(a), kMostRounds);  // (3)

@@ -8,6 +8,7 @@
 
 #include "karakuri/dynamics/kinematics.h"
 #include "world/impl.h"
+#include "world/scales.h"
 
 namespace karakuri {
 
@@ -111,6 +112,39 @@ std::string find_turning(const Scene& scene) {
   return {};
 }
 
+/// Explicit contact springs are stable where h (h k + 2 nu) W < 4, penalty.cc (5), with the mobility W of
+/// what presses on a body: up to four corners of it, each as far from its centre of mass as its shapes reach.
+void check_explicit_springs(const WorldSettings& settings, const Scene& scene,
+                            std::vector<Diagnostic>& flaws) {
+  constexpr double kCorners = 4, kBound = 4;
+  const PenaltySettings& p = settings.penalty;
+  if (settings.contact != ContactModel::kPenalty || !p.is_explicit) return;
+  const auto refuse = [&](std::string what, std::string remedy) {
+    flaws.push_back({Severity::kError, "settings: penalty.explicit", std::move(what), std::move(remedy)});
+  };
+  if (p.stiffness < 0 || p.damping < 0)
+    return refuse("stiffness and damping do not follow from the scene where forces are explicit",
+                  "give penalty.stiffness and penalty.damping, or leave penalty.explicit out");
+  const double h = settings.dt / settings.substeps, load = h * (h * p.stiffness + 2 * p.damping);
+  for (const LinkId id : scene.mechanism.link_ids()) {
+    const Link& link = scene.mechanism.link(id);
+    const Inertia& inertia = link.inertia;
+    if (!(inertia.mass > 0) || link.shapes.empty() || stands_still(scene.mechanism, id)) continue;
+    double arm = 0;
+    for (const ShapePlacement& placement : link.shapes)
+      if (const Shape* shape = scene.shapes.find(placement.shape))
+        arm = std::max(arm, (placement.X_LS.p - inertia.com).norm() + bounding_radius(*shape));
+    const double turning = inertia.about_com.diagonal().maxCoeff();
+    const double mobility = kCorners * (1 / inertia.mass + (turning > 0 ? arm * arm / turning : 0));
+    if (load * mobility < kBound) continue;
+    return refuse(
+        fmt::format("dt (dt stiffness + 2 damping) is {:.3g} kg, more than the {:.3g} kg up to which link "
+                    "'{}' is stable",
+                    load, kBound / mobility, link.name),
+        "take a smaller dt or softer springs, or leave penalty.explicit out");
+  }
+}
+
 /// Radius of a sphere that fits inside: what tells a fast body from a slow one.
 double inner_radius(const Shape& shape) {
   switch (shape.kind()) {
@@ -129,8 +163,10 @@ double inner_radius(const Shape& shape) {
   return 0;
 }
 
-/// In the order of the links' slots, so that they keep their numbers whatever hangs on what.
-void add_colliders(World::Impl& w) {
+/// In the order of the links' slots, so that they keep their numbers whatever hangs on what. @return With
+/// whom each may touch.
+std::vector<CollisionFilter> add_colliders(World::Impl& w) {
+  std::vector<CollisionFilter> filters;
   const std::vector<MaterialId> materials = w.scene.mechanism.material_ids();
   w.collider_start.assign(w.model.link_at.size() + 1, 0);
   for (std::size_t slot = 0; slot < w.model.link_at.size(); ++slot) {
@@ -152,14 +188,23 @@ void add_colliders(World::Impl& w) {
       const Material* known = w.scene.mechanism.material(p.material);
       w.collider_infos.push_back({entry.id, p.shape, p.X_LS, known ? known->surface : Surface{}});
       w.colliders.push_back(c);
-      const bool fixed = c.body == 0;
-      const double margin = 0.5 * w.settings.contact_margin;
-      const Aabb box =
-          fixed ? bounding_box(shape, c.X_BS).grown(margin) : Aabb::of(Vec3::Zero(), Vec3::Zero());
-      w.broadphase.insert(box, {p.category, p.mask, p.group}, fixed, w.tree_of[c.body]);
+      filters.push_back({p.category, p.mask, p.group});
     }
   }
   w.collider_start.back() = static_cast<std::int32_t>(w.colliders.size());
+  return filters;
+}
+
+/// Colliders that stand still are placed here and then never again.
+void fill_broadphase(World::Impl& w, const std::vector<CollisionFilter>& filters) {
+  const double margin = 0.5 * w.settings.contact_margin;
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    const BodyShape& c = w.colliders[i];
+    const bool fixed = c.body == 0;
+    const Aabb box =
+        fixed ? bounding_box(*c.shape, c.X_BS).grown(margin) : Aabb::of(Vec3::Zero(), Vec3::Zero());
+    w.broadphase.insert(box, filters[i], fixed, w.tree_of[c.body]);
+  }
 }
 
 void tabulate_surfaces(World::Impl& w) {
@@ -192,13 +237,14 @@ void set_initial(World::Impl& w) {
 
 }  // namespace
 
-World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
+World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
     : scene(std::move(s)),
       model(std::move(m)),
-      settings(given),
+      given(wanted),
       ws(model),
       stage(model),
       state_free(model),
+      ahead(model),
       view(model),
       past(model),
       past_forces(model.bodies.size()),
@@ -207,8 +253,10 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   state = State(model);
   gravity = model.gravity;
   for (std::vector<double>* v :
-       {&v_before, &effort, &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
-        &acceleration, &v_free, &v_trial, &shift, &move, &sum_v, &limit_before, &past_a, &past_tau})
+       {&v_before,      &effort,       &drive_effort, &limit_impulse, &friction_impulse,
+        &drive_impulse, &tau,          &acceleration, &implicit,      &held_effort,
+        &v_free,        &v_end,        &v_trial,      &shift,         &move,
+        &sum_v,         &limit_before, &past_a,       &past_tau,      &past_way})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);
@@ -225,9 +273,14 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);
   pushed.resize(count);
   free_until.resize(count);
+  slowed.resize(count);
+  shifted.resize(count);
+  shift_warranted.resize(count);
   floats.resize(count);
   motions.resize(count);
   from_outside.resize(count);
+  gained.resize(count);
+  energy_allowed.resize(count);
   is_viewed.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
@@ -244,7 +297,10 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
   joint_of_body.resize(bodies);
   for (const JointEntry& joint : model.joints)
     if (joint.body > 0) joint_of_body[joint.body] = joint.id;
-  add_colliders(*this);
+  const std::vector<CollisionFilter> filters = add_colliders(*this);
+  scales = world_detail::measure_bodies(*this);
+  resolve_settings();
+  fill_broadphase(*this, filters);
   tabulate_surfaces(*this);
   std::vector<std::int32_t> all_links(model.links.size());
   std::iota(all_links.begin(), all_links.end(), 0);
@@ -263,6 +319,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& given)
 
 std::vector<Diagnostic> world_detail::check_settings(const WorldSettings& settings, const Scene& scene) {
   std::vector<Diagnostic> flaws = find_flaws(settings);
+  check_explicit_springs(settings, scene, flaws);
   if (settings.contact != ContactModel::kPyramid || settings.solver != solver::Method::kLemke) return flaws;
   if (const std::string turning = find_turning(scene); !turning.empty())
     flaws.push_back(
@@ -284,64 +341,6 @@ void World::Impl::find_special_dofs(int i) {
   if (limited) limited_bodies.push_back(i);
 }
 
-/// @pre body > 0
-std::vector<int> World::Impl::colliders_on(int body) const {
-  const auto after = std::upper_bound(model.segments.begin(), model.segments.end(), body,
-                                      [](int b, const Segment& s) { return b < s[Axis::kBody]; });
-  std::vector<int> out;
-  for (auto i = after[-1][Axis::kLink]; i < after[0][Axis::kLink]; ++i) {
-    if (model.links[i].body != body) continue;
-    const std::uint32_t slot = model.links[i].id.index;
-    for (int c = collider_start[slot]; c < collider_start[slot + 1]; ++c) out.push_back(c);
-  }
-  return out;
-}
-
-/// Shapes of one body, of the two bodies of a joint, and of the links named in Scene::no_contact never touch;
-/// of pairs that one of some links takes part in.
-void World::Impl::exclude_around(std::span<const std::int32_t> links) {
-  std::vector<std::uint8_t> on_body(model.bodies.size()), on_link(model.links.size());
-  std::vector<std::pair<int, int>> placed;  // (body, collider)
-  for (const std::int32_t i : links) {
-    const LinkEntry& link = model.links[i];
-    on_link[i] = on_body[link.body] = 1;
-    for (int c = collider_start[link.id.index]; c < collider_start[link.id.index + 1]; ++c)
-      placed.emplace_back(link.body, c);
-  }
-  std::sort(placed.begin(), placed.end());
-  const auto of = [&](int body) {
-    return std::ranges::equal_range(placed, body, {}, &std::pair<int, int>::first);
-  };
-  const auto exclude = [&](int a, int b) {
-    for (const auto& [body_a, i] : of(a))
-      for (const auto& [body_b, j] : of(b))
-        if (i < j || a != b) broadphase.exclude(i, j);
-  };
-  for (int i = 1; i < model.body_count(); ++i) {
-    if (!on_body[i]) continue;
-    exclude(i, i);
-    // a free joint is no joint that two shapes could be in each other's way of; nor does one keep a robot
-    // from the ground
-    if (model.bodies[i].kind != JointKind::kFree && model.bodies[i].parent != 0)
-      exclude(i, model.bodies[i].parent);
-  }
-  for (const Loop& loop : model.loops) {
-    const bool apart = loop.body_f != 0 && loop.body_m != 0 && loop.body_f != loop.body_m;
-    if (!loop.joins() || !apart || !(on_body[loop.body_f] || on_body[loop.body_m])) continue;
-    const std::vector<int> on_m = colliders_on(loop.body_m);
-    for (const int i : colliders_on(loop.body_f))
-      for (const int j : on_m) broadphase.exclude(i, j);
-  }
-  // several links may be one body
-  for (const auto& [a, b] : scene.no_contact) {
-    const LinkEntry *first = model.find(a), *second = model.find(b);  // check_no_contact()
-    if (!on_link[first - model.links.data()] && !on_link[second - model.links.data()]) continue;
-    for (int i = collider_start[a.index]; i < collider_start[a.index + 1]; ++i)
-      for (int j = collider_start[b.index]; j < collider_start[b.index + 1]; ++j)
-        if (i != j) broadphase.exclude(i, j);
-  }
-}
-
 void World::Impl::use_threads(int count) {
   parallel = Parallel(count);
   slots.clear();
@@ -350,6 +349,7 @@ void World::Impl::use_threads(int count) {
 
 void World::Impl::after_restore() {
   model.gravity = gravity;
+  resolve_settings();
   tabulate_dofs();
   refresh_kinematics();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
@@ -362,7 +362,7 @@ void World::Impl::after_restore() {
   }
   collect_pressing(pressing);
   events.clear();
-  view_fresh = past_fresh = false;
+  view_fresh = past_fresh = account_pending = false;
 }
 
 void World::Impl::refresh_kinematics() {

@@ -386,7 +386,8 @@ World World::clone() const {
   const Impl& w = *impl_;
   Model model = w.model;
   model.loops.resize(w.scene_loops);  // replace() adds the others
-  auto out = std::make_unique<Impl>(w.scene, std::move(model), w.settings);
+  auto out = std::make_unique<Impl>(w.scene, std::move(model), w.given);
+  out->scales = w.scales;  // of the scene before its trees were changed
   out->scene_hash = w.scene_hash;
   out->scene_stamp = w.scene_stamp;
   out->undos = w.undos;
@@ -398,12 +399,12 @@ void World::Impl::replace(const Persistent& read) {
   const std::vector<Loop> old(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops),
                               model.loops.end());
   model.loops.resize(scene_loops);
-  for (const Loop& loop : old) set_pair_joined(loop.body_f, loop.body_m, false);
+  for (const Loop& loop : old) set_pair_joined(links_of(loop), false);
   static_cast<Persistent&>(*this) = read;
   for (const Attachment& a : attached) {
     add_attached_loop(a);
     const Loop& loop = model.loops.back();
-    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
+    if (loop.joins()) set_pair_joined(links_of(loop), true);
   }
   after_restore();
 }

@@ -5,7 +5,9 @@
 //      u+ >= -e u-,  complementary to their impulses, u- = J v (1)
 //    Only those that approach take part, and the rest sees what they did: so an impact runs through a row of
 //    balls one after the other, until none approaches. The flight that follows starts from the velocity after
-//    the bounce at the place before it: no energy is lost or gained on the way.
+//    the bounce at the place before it: no energy is lost or gained on the way. For RK4 all rigid contacts
+//    and limits that would close at J v within the step meet there, with u+ >= -gap / h where they do not
+//    bounce.
 // 2. The step itself: u+ = u_free + W lambda under all laws. (2)
 // 3. Positions that would end deeper than the slop are corrected by pseudo-impulses on the normals alone,
 //      W p + gap+ >= 0,  gap+ = gap + h u+, (3)
@@ -15,6 +17,7 @@
 
 #include "karakuri/solver/guess.h"
 #include "world/assemble.h"
+#include "world/correct_positions.h"
 #include "world/heap.h"
 #include "world/impl.h"
 #include "world/towers.h"
@@ -49,6 +52,10 @@ bool is_small(const Slot& s) {
 /// are.
 bool is_soon_exact(const Slot& s) { return is_small(s) || !s.problem.links.empty(); }
 
+bool has_position(const RowBlock& block) {
+  return block.source == RowSource::kContact || is_limit(block.source);
+}
+
 void gather(const Task& t) {
   Slot& s = t.slot;
   const std::size_t n = s.problem.q.size();
@@ -67,9 +74,7 @@ void gather(const Task& t) {
 
 solver::Settings solver_settings(const WorldSettings& s, int rows) {
   solver::Settings out;
-  out.method = s.solver;
-  if (s.contact == ContactModel::kPyramid && s.solver == solver::Method::kDefault)
-    out.method = solver::Method::kSpringhead;
+  out.method = chosen_method(s);
   out.measure = solver::Measure::kScaled;
   out.tolerance = 1e-13;  // rounding, where velocities are large
   out.absolute = s.tolerance * std::sqrt(static_cast<double>(rows));
@@ -77,6 +82,9 @@ solver::Settings solver_settings(const WorldSettings& s, int rows) {
   out.max_sweeps = s.max_sweeps;
   out.max_newton = s.max_newton;
   out.max_newton_rows = s.max_newton_rows;
+  out.pyramid_faces = s.pyramid_faces;
+  out.quickstep_iterations = s.quickstep_iterations;
+  out.quickstep_relaxation = s.quickstep_relaxation;
   const bool pivots = s.solver == solver::Method::kDantzig || s.solver == solver::Method::kLemke;
   out.max_pivots = pivots ? 20000 : 0;
   out.explain_failure = false;
@@ -97,6 +105,21 @@ solver::Report solve_or_default(const solver::Problem& problem, solver::Settings
   return {.status = solver::Status::kIterationLimit, .residual = std::numeric_limits<double>::infinity()};
 }
 
+/// Of block b, the velocity along its normal that an impact at the start of the step takes away, negative; 0:
+/// none. RK4 moves by the mean of the velocities at both ends of the step: what would come too close at that
+/// of its start is stopped before.  (1)
+double impact_of(const Task& t, int b, int row) {
+  const RowBlock& block = t.block(b);
+  const double e = t.w.restitution[t.block_index(b)], u = t.slot.u_now[row];
+  const bool closes = t.w.rows.error[block.row] + t.h * t.slot.u_free[row] < 0;
+  if (block.source == RowSource::kContact && e > 0 && closes && u < -t.w.settings.restitution_threshold)
+    return (1 + e) * u;
+  const bool rigid = t.w.rows.compliance[block.row] == 0;
+  if (t.w.settings.integrator != Integrator::kRk4 || !has_position(block) || !rigid) return 0;
+  const double left = u + std::max(0.0, t.w.rows.bias[block.row]);
+  return left < -t.w.settings.acceptable ? left : 0;
+}
+
 /// Chooses the contacts of (1). @return Whether there are any.
 bool pick_bouncing(const Task& t) {
   Slot& s = t.slot;
@@ -105,10 +128,7 @@ bool pick_bouncing(const Task& t) {
   int row = 0;
   for (int b = 0; b < t.block_count(); ++b) {
     const RowBlock& block = t.block(b);
-    const double e = t.w.restitution[t.block_index(b)];
-    const bool closes = t.w.rows.error[block.row] + t.h * s.u_free[row] < 0;
-    const bool bounces = block.source == RowSource::kContact && e > 0 && closes &&
-                         s.u_now[row] < -t.w.settings.restitution_threshold;
+    const bool bounces = impact_of(t, b, row) < 0;
     if (bounces || is_held(block.source)) s.picks.push_back({b, block.size, block.kind});
     any = any || bounces;
     row += block.size;
@@ -137,6 +157,29 @@ void spread(const Task& t) {
   }
 }
 
+/// Restitution and friction together may ask for more energy than the impact has (Kane and Levinson, 1985):
+/// with u before the impact the energy of motion changes by lambda . u + lambda . W lambda / 2, and all
+/// impulses are shortened where that is a gain. What still approaches then is left to the step.
+void take_energy_back(const Task& t) {
+  constexpr double kRounding = 1e-12;
+  Slot& s = t.slot;
+  s.all.resize(s.part.q.size());
+  s.velocity.resize(s.part.velocities());
+  solver::apply_operator(s.part, s.part_lambda, s.velocity, s.all);
+  double linear = 0, quadratic = 0;
+  int row = 0;
+  for (const Slot::Pick& pick : s.picks) {
+    const int at = s.problem.blocks[pick.block].row;
+    for (int k = 0; k < pick.rows; ++k, ++row) {
+      linear += s.part_lambda[row] * s.u_now[at + k];
+      quadratic += s.part_lambda[row] * s.all[row];
+    }
+  }
+  if (!(linear + 0.5 * quadratic > kRounding * quadratic)) return;
+  const double share = std::clamp(-2 * linear / quadratic, 0.0, 1.0);
+  for (double& x : s.part_lambda) x *= share;
+}
+
 /// (1)
 void bounce(const Task& t, const solver::Settings& settings) {
   constexpr int kMostRounds = 50;
@@ -148,12 +191,13 @@ void bounce(const Task& t, const solver::Settings& settings) {
       const int at = s.problem.blocks[pick.block].row;
       for (int k = 0; k < pick.rows; ++k) s.part.q[row + k] = s.u_now[at + k];
       if (pick.kind == RowKind::kCone || pick.kind == RowKind::kComplementarity)
-        s.part.q[row] *= 1 + t.w.restitution[t.block_index(pick.block)];
+        s.part.q[row] = impact_of(t, pick.block, at);
       row += pick.rows;
     }
     s.part_lambda.assign(s.part.q.size(), 0.0);
     bool refused = false;
     solve_or_default(s.part, settings, s, s.part_lambda, &refused);
+    take_energy_back(t);
     spread(t);
   }
 }
@@ -169,7 +213,8 @@ double square_of_motion(const Task& t) {
     const RowBlock& block = t.block(b);
     const double too_deep = std::max(0.0, -t.w.rows.error[block.row] - 1.5 * st.slop);
     const bool rigid = block.source == RowSource::kContact && t.w.rows.compliance[block.row] == 0;
-    if (rigid) sum += std::pow(kShare * st.erp * too_deep / t.h, 2);
+    const double correction = rigid ? kShare * st.erp * too_deep / t.h : 0;
+    sum += correction * correction;
     for (int k = 0; k < block.size; ++k, ++row) sum += t.slot.u_now[row] * t.slot.u_now[row];
   }
   return sum;
@@ -208,11 +253,11 @@ double residual_of(const Slot& s, std::span<const double> lambda, Slot& scratch)
 }
 
 /// Whether the rows' bodies are hardly moving: stacks, not things that fall or slide.
-bool is_calm(const Slot& s) {
-  constexpr double kCalm = 0.05;  // root mean square over rows [m/s]
+bool is_calm(const Slot& s, const Scales& scales) {
+  const double calm = world_detail::kHeapCalm * scales.speed;  // root mean square over rows
   double sum = 0;
   for (const double u : s.u_now) sum += u * u;
-  return sum < kCalm * kCalm * static_cast<double>(s.u_now.size());
+  return sum < calm * calm * static_cast<double>(s.u_now.size());
 }
 
 /// Large islands at rest are carried from below: the old impulses are mended from the top down before any
@@ -233,7 +278,7 @@ void prepare_large(const Task& t, double square_of_motion, solver::Settings& set
   constexpr double kShare = 0.03;
   Slot& s = t.slot;
   const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && s.problem.links.empty() &&
-                     !is_small(s) && is_calm(s);
+                     !is_small(s) && is_calm(s, t.w.scales);
   const bool heap = t.island.loose && t.island.trees >= kHeap;
   if (!large && !heap) return;
   const double warm = residual_of(s, s.lambda, s);
@@ -311,10 +356,6 @@ double gap_after(const Task& t, const RowBlock& block, int row) {
   return t.w.rows.error[block.row] + t.h * t.slot.u_free[row] + t.w.settings.stabilization.slop;
 }
 
-bool has_position(const RowBlock& block) {
-  return block.source == RowSource::kContact || is_limit(block.source);
-}
-
 /// Whether any is too deep.
 bool is_too_deep(const Task& t) {
   const double deep = -0.5 * t.w.settings.stabilization.slop;
@@ -342,9 +383,30 @@ void pick_positions(const Task& t) {
     } else if (has_position(block)) {
       const double gap = gap_after(t, block, row);
       s.picks.push_back({b, 1, RowKind::kComplementarity});
-      s.errors.push_back(gap >= 0 ? gap : std::max(st.erp * gap, -t.h * st.max_speed));
+      s.errors.push_back(world_detail::undone(st, gap, t.h));
     }
     row += block.size;
+  }
+}
+
+/// Of what a row acts on, as if each body were free [1/kg].
+double mobility_of_bodies(const World::Impl& w, const ImpulseRow& row) {
+  double sum = 0;
+  for (const int body : {row.body, row.other})
+    if (const double m = w.model.bodies[body].mass; w.tree_of[body] >= 0 && m > 0) sum += 1 / m;
+  return sum;
+}
+
+/// correct_positions.cc (2)
+void let_positions_give_way(const Task& t) {
+  Slot& s = t.slot;
+  for (std::size_t i = 0; i < s.picks.size(); ++i) {
+    if (s.picks[i].kind != RowKind::kComplementarity) continue;
+    const ImpulseRow& row = t.w.rows.impulses[t.block(s.picks[i].block).row];
+    double own = 0;
+    solver::block_diagonal(s.part, static_cast<int>(i), &own);
+    const double least = row.force.isZero(0) ? 0 : world_detail::kGivesWayMass * mobility_of_bodies(t.w, row);
+    s.part.compliance[s.part.blocks[i].row] = std::max(world_detail::kGivesWay * own, least);
   }
 }
 
@@ -355,6 +417,7 @@ void correct_positions(const Task& t, solver::Settings settings) {
   pick_positions(t);
   world_detail::extract(s);
   std::copy(s.errors.begin(), s.errors.end(), s.part.q.begin());
+  let_positions_give_way(t);
   s.part_lambda.assign(s.part.q.size(), 0.0);
   settings.method = solver::Method::kDefault;
   settings.max_sweeps = std::min(settings.max_sweeps, 20);
@@ -408,9 +471,10 @@ bool answer(const Task& t) {
 
 /// Whether a contact or limit is left out at first.
 bool is_remote(const World::Impl& w, const RowBlock& block) {
-  constexpr double kFar = 0.2;  // [m/s, rad/s] that impulses would have to add
+  constexpr double kFar = 0.06;  // of what is usual in the scene, that impulses would have to add
   if (block.source != RowSource::kContact && !is_limit(block.source)) return false;
-  return w.rows.lambda[block.row] == 0 && w.row_free[block.row] + w.rows.bias[block.row] > kFar;
+  return w.rows.lambda[block.row] == 0 &&
+         w.row_free[block.row] + w.rows.bias[block.row] > kFar * w.scales.speed;
 }
 
 void part_blocks(const Task& t) {

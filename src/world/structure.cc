@@ -59,36 +59,6 @@ void World::Impl::add_attached_loop(const Attachment& a) {
   model.loops.push_back(make_loop(a.id, a.joint, on_f, on_m));
 }
 
-void World::Impl::set_pair_joined(int body_a, int body_b, bool joined) {
-  if (body_a == 0 || body_b == 0 || body_a == body_b) return;
-  const auto neighbours = [&](int child, int other) {
-    return model.bodies[child].parent == other && model.bodies[child].kind != JointKind::kFree;
-  };
-  const bool kept =
-      neighbours(body_a, body_b) || neighbours(body_b, body_a) ||
-      std::any_of(model.loops.begin(), model.loops.end(), [&](const Loop& l) {
-        if (!l.joins()) return false;
-        return (l.body_f == body_a && l.body_m == body_b) || (l.body_f == body_b && l.body_m == body_a);
-      });
-  if (!joined && kept) return;
-  const std::vector<int> on_b = colliders_on(body_b);
-  for (const int i : colliders_on(body_a)) {
-    for (const int j : on_b) {
-      if (joined)
-        broadphase.exclude(i, j);
-      else if (!is_no_contact(i, j))
-        broadphase.include(i, j);
-    }
-  }
-}
-
-bool World::Impl::is_no_contact(int i, int j) const {
-  const LinkId a = collider_infos[i].link, b = collider_infos[j].link;
-  return std::any_of(scene.no_contact.begin(), scene.no_contact.end(), [&](const auto& pair) {
-    return (pair.first == a && pair.second == b) || (pair.first == b && pair.second == a);
-  });
-}
-
 Result<JointId> World::attach(Joint joint, Joining how) {
   Impl& w = *impl_;
   if (how == Joining::kTree) return attach_as_tree(std::move(joint));
@@ -100,7 +70,7 @@ Result<JointId> World::attach(Joint joint, Joining how) {
   w.loop_impulse.push_back({});
   w.loop_chord.push_back(1);
   const Loop& loop = w.model.loops.back();
-  if (loop.joins()) w.set_pair_joined(loop.body_f, loop.body_m, true);
+  if (loop.joins()) w.set_pair_joined(w.links_of(loop), true);
   w.impact(static_cast<int>(w.model.loops.size()) - 1);
   return w.attached.back().id;
 }
@@ -155,13 +125,14 @@ std::vector<Diagnostic> World::detach(JointId joint) {
     return {};
   }
   const Loop gone = w.model.loops[loop];
+  const world_detail::LinkPair parted = w.links_of(gone);
   wake_both(w, gone);
   w.model.loops.erase(w.model.loops.begin() + loop);
   w.state.loop_closed.erase(w.state.loop_closed.begin() + loop);
   w.loop_impulse.erase(w.loop_impulse.begin() + loop);
   w.loop_chord.erase(w.loop_chord.begin() + loop);
   w.attached.erase(w.attached.begin() + (loop - static_cast<int>(w.scene_loops)));
-  w.set_pair_joined(gone.body_f, gone.body_m, false);
+  w.set_pair_joined(parted, false);
   w.past_fresh = false;
   return {};
 }
@@ -262,7 +233,7 @@ void World::Impl::inherit(Impl& old) {
   move_contacts(old, *this);
   hooks = std::move(old.hooks);
   for (const Loop& loop : std::span(model.loops).subspan(scene_loops))
-    if (loop.joins()) set_pair_joined(loop.body_f, loop.body_m, true);
+    if (loop.joins()) set_pair_joined(links_of(loop), true);
   after_restore();
   events = std::move(old.events);
   broken = std::move(old.broken);

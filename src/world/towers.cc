@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "world/assemble.h"
+#include "world/correct_positions.h"
 #include "world/heap.h"
 #include "world/impl.h"
 
@@ -250,7 +251,7 @@ class Work {
     goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
     if (goal.is_quick) {
       const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-      const bool is_calm = island.motion < kHeapCalm * unit;
+      const bool is_calm = island.motion < kHeapCalm * w_.scales.speed * unit;
       goal.target = std::min(kHeapShare * least, most);
       goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
       goal.enough = is_calm ? most : solver::kInfinity;
@@ -266,7 +267,7 @@ class Work {
   }
 
   void hand_back(int lane) {
-    if (!newton_.result(lane).solved) return;
+    if (!newton_.result(lane).solved || energy_given(lane) > 0) return;
     report(newton_.result(lane), *t_.lane[lane]->island);
     scatter(lane);
     answer(lane);
@@ -279,6 +280,23 @@ class Work {
     if (!(result.residual <= result.target)) island.report.status = solver::Status::kIterationLimit;
     island.refused = false;
     island.solved = island.answered = true;
+  }
+
+  /// Energy that the impulses give, relative to those of free motion; never positive where they are solved.
+  double energy_given(int lane) {
+    double sum = 0;
+    for_each_point(lane, [&](const TowerPoint& x, const IslandPatch& p, int) {
+      Motion m = motion_of(p.body, lane);
+      if (p.other) {
+        const Motion other = motion_of(p.other, lane);
+        m.v -= other.v, m.w -= other.w;
+      }
+      const Vec3 u = m.v + m.w.cross(get(x.at, lane));
+      const double along[3] = {u.dot(get(x.normal, lane)), u.dot(get(x.tangent[0], lane)),
+                               u.dot(get(x.tangent[1], lane))};
+      for (int k = 0; k < 3; ++k) sum += x.impulse[k][lane] * (x.given[k][lane] + 0.5 * along[k]);
+    });
+    return sum;
   }
 
   struct Motion {
@@ -359,7 +377,7 @@ class Work {
       to.block[to_lane] = x.block[lane];
       copy(x.normal, lane, to.normal, to_lane);
       copy(x.at, lane, to.at, to_lane);
-      to.gap[to_lane] = gap >= 0 ? gap : std::max(st.erp * gap, -h_ * st.max_speed);
+      to.gap[to_lane] = undone(st, gap, h_);
     });
   }
 

@@ -2,6 +2,7 @@
 // relative motion of its two bodies is followed; each of them gets the sum of the patch's impulses.
 #include <algorithm>
 
+#include "world/correct_positions.h"
 #include "world/towers.h"
 
 namespace karakuri::world_detail {
@@ -34,7 +35,8 @@ void push_patch(TowerPushes& t, const TowerPatch& p) {
   for (int k = p.first; k < p.first + p.count; ++k) {
     PushPoint& x = t.points[k];
     const V gap = (dot(x.normal, relative.v) + dot(x.turn, relative.w)) + x.gap;
-    const V next = larger(V{}, x.push - gap * x.inverse_mobility), d = next - x.push;
+    const V step = (gap * x.inverse_mobility + kGivesWay * x.push) / (1 + kGivesWay);
+    const V next = larger(V{}, x.push - step), d = next - x.push;
     x.push = next;
     add_scaled(relative.v, x.change.v, d);
     add_scaled(relative.w, x.change.w, d);

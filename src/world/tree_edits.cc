@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/model/reverse.h"
@@ -119,15 +120,17 @@ void fit_scratch(World::Impl& w) {
   const std::size_t nq = w.model.nq, nv = w.model.nv, bodies = w.model.bodies.size(),
                     count = w.model.trees.size();
   for (Workspace* ws : {&w.ws, &w.view, &w.past}) ws->fit(w.model);
-  for (State* state : {&w.stage, &w.state_free, &w.past_state}) state->q.resize(nq), state->v.resize(nv);
-  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.v_free, &w.v_trial, &w.shift, &w.move, &w.sum_v,
-                                 &w.limit_before, &w.past_a, &w.past_tau})
+  for (State* state : {&w.stage, &w.state_free, &w.ahead, &w.past_state})
+    state->q.resize(nq), state->v.resize(nv);
+  for (std::vector<double>* v :
+       {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.v_free, &w.v_end, &w.v_trial, &w.shift,
+        &w.move, &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.past_way})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
-  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.is_viewed,
-       w.still_of_set);
+  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.gained,
+       w.energy_allowed, w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
   size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
@@ -135,7 +138,7 @@ void fit_scratch(World::Impl& w) {
     slot.tree_subsystem.resize(count, -1);
   }
   w.tabulate_dofs();
-  w.view_fresh = w.past_fresh = false;
+  w.view_fresh = w.past_fresh = w.account_pending = false;
 }
 
 // ---- edits
@@ -167,7 +170,7 @@ bool carries_endless_shape(const World::Impl& w, LinkId cut_off) {
   return false;
 }
 
-/// Where F and M are apart by more than this, a joint of a tree cannot take over [m or rad].
+/// Where F and M are apart by more than this, a joint of a tree cannot take over [rad, or bodies' sizes].
 constexpr double kFits = 1e-9;
 
 }  // namespace
@@ -371,7 +374,7 @@ Result<JointId> World::attach_as_tree(Joint joint) {
   w.refresh_kinematics();
   const LoopRows rows = loop_rows(w.model.loops.back(), w.ws);
   for (int k = 0; k < rows.count && flaws.empty(); ++k)
-    if (!(std::abs(rows.error[k]) <= kFits))
+    if (!(std::abs(rows.error[k]) <= kFits * w.scales.length / loop_row_unit(rows.row[k], w.scales.length)))
       flaws.push_back(refused(joint.name, fmt::format("its frames are apart by {:.3g}", rows.error[k]),
                               "bring them together, or attach it as a loop"));
   std::vector<Coordinates> all;
@@ -386,7 +389,7 @@ Result<JointId> World::attach_as_tree(Joint joint) {
   if (flaws.empty()) flaws = w.apply({.joins = true, .made = joint});
   if (!flaws.empty()) {
     w.state.v = v;
-    w.view_fresh = false;
+    w.view_fresh = w.account_pending = false;
     return flaws;
   }
   all[0].id = w.scene.mechanism.link(joint.child).joint;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "world/assemble.h"
 #include "world/impl.h"
@@ -31,7 +32,8 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
     case RowSource::kFriction:
     case RowSource::kDrive: {
       if (w.model.bodies[w.model.dofs[block.index].body].alone) return 0;
-      return 1 / w.ws.pivot[block.index].inverse_d;
+      const double unit = w.rows.unit[block.row];
+      return 1 / (w.ws.pivot[block.index].inverse_d * unit * unit);
     }
     case RowSource::kLoop:
     case RowSource::kSoftLoop:
@@ -41,7 +43,8 @@ double rho_of(const World::Impl& w, const RowBlock& block) {
     case RowSource::kTendonLow:
     case RowSource::kTendonHigh:
     case RowSource::kTendonSpring:
-    case RowSource::kSpring: break;
+    case RowSource::kSpring:
+    case RowSource::kExcess: break;
   }
   return 0;
 }
@@ -62,10 +65,12 @@ bool hardly_moves(const World::Impl& w, int t) {
   constexpr double kHardly = 1e-4;  // of what is slow
   const Tree& tree = w.model.trees[t];
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-  const auto* v = w.state.v.data();
-  return w.trees[t].still > 0 && std::all_of(v + root.first_v, v + last.first_v + last.dofs, [&](double x) {
-           return std::abs(x) < kHardly * w.settings.sleep.speed;
-         });
+  if (!(w.trees[t].still > 0)) return false;
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) {
+    const double speed = std::abs(w.state.v[i]) * dof_unit(w.model, i, w.rows.length);
+    if (!(speed < kHardly * w.settings.sleep.speed)) return false;
+  }
+  return true;
 }
 
 void find_candidates(World::Impl& w) {

@@ -27,7 +27,9 @@ bool all_finite(std::span<const double> values) {
 
 const Scene& World::scene() const { return impl_->scene; }
 const Model& World::model() const { return impl_->model; }
-const WorldSettings& World::settings() const { return impl_->settings; }
+const WorldSettings& World::settings() const { return impl_->given; }
+const WorldSettings& World::effective_settings() const { return impl_->settings; }
+const Scales& World::scales() const { return impl_->scales; }
 const Vec3& World::gravity() const { return impl_->gravity; }
 std::span<const ColliderInfo> World::colliders() const { return impl_->collider_infos; }
 
@@ -38,7 +40,8 @@ std::vector<Diagnostic> World::set_settings(const WorldSettings& settings) {
   const auto touches = [](const WorldSettings& s) { return s.contact != ContactModel::kNone; };
   const bool wakes = (impl_->settings.sleep.enabled && !settings.sleep.enabled) ||
                      touches(impl_->settings) != touches(settings);
-  impl_->settings = settings;
+  impl_->given = settings;
+  impl_->resolve_settings();
   if (other_threads) impl_->use_threads(settings.threads);
   for (std::size_t t = 0; wakes && t < impl_->trees.size(); ++t) impl_->wake_tree(static_cast<int>(t));
   return {};
@@ -47,6 +50,7 @@ std::vector<Diagnostic> World::set_settings(const WorldSettings& settings) {
 bool World::set_gravity(const Vec3& gravity) {
   if (!gravity.allFinite()) return false;
   impl_->gravity = impl_->model.gravity = gravity;
+  impl_->resolve_settings();
   for (std::size_t t = 0; t < impl_->trees.size(); ++t) impl_->wake_tree(static_cast<int>(t));
   return true;
 }
@@ -164,7 +168,7 @@ bool World::set_v(JointId id, std::span<const double> v) {
     return false;
   std::copy(v.begin(), v.end(), w.state.v.begin() + joint->first_v);
   w.wake_tree(w.tree_of[joint->body]);
-  w.view_fresh = false;
+  w.view_fresh = w.account_pending = false;
   return true;
 }
 
@@ -226,7 +230,7 @@ void World::Impl::moved_by_hand(int tree) {
     const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
     if (state.loop_closed[i] && (a == tree || b == tree)) wake_tree(a), wake_tree(b);
   }
-  view_fresh = false;
+  view_fresh = account_pending = false;
 }
 
 void World::Impl::forget_contacts_of(int tree) {
@@ -390,7 +394,10 @@ void World::remove_hook(int hook) {
 std::span<const Contact> World::contacts() const { return impl_->contacts; }
 std::span<const Event> World::events() const { return impl_->events; }
 const StepTimes& World::times() const { return impl_->times; }
-const StepReport& World::report() const { return impl_->report; }
+const StepReport& World::report() const {
+  impl_->account();
+  return impl_->report;
+}
 
 Force World::contact_force(LinkId link) const {
   const Vec3 origin = pose(link).p;

@@ -51,6 +51,25 @@ TEST_F(Scenes, TheirFolderCanBeNamed) {
   EXPECT_EQ(done.out, "mine  My own.\n");
 }
 
+TEST_F(Scenes, AreToldOnceWhichFrictionASolverHas) {
+  const Outcome cone = run("run sliding --headless --time 0.2");
+  EXPECT_EQ(cone.err.find("friction"), std::string::npos) << cone.err;
+  const Outcome axes = run("run sliding --headless --time 0.2 --solver dantzig");
+  EXPECT_EQ(axes.code, 0);
+  const std::size_t at = axes.err.find("axis by axis");
+  ASSERT_NE(at, std::string::npos) << axes.err;
+  EXPECT_EQ(axes.err.find("axis by axis", at + 1), std::string::npos) << axes.err;
+  EXPECT_EQ(
+      run("run sliding --headless --time 0.2 --solver dantzig --contact pyramid").err.find("axis by axis"),
+      std::string::npos);
+}
+
+TEST_F(Scenes, AMethodThatCouldDoNothingIsRefused) {
+  const Outcome none = run("run sliding --headless --time 0.1 --solver newton --set settings.max_newton=0");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("max_newton"));
+}
+
 TEST_F(Scenes, KeysAreSetOrTellWhatIsNear) {
   const std::string plain = hash_of("arm --time 0.2");
   EXPECT_NE(hash_of("arm --time 0.2 --set joint.elbow.target=1"), plain);

@@ -73,6 +73,10 @@ TEST(Allocation, NoneAfterWarmUp) {
     Sweep s = Sweep::still(Transform::translation({0, 0, 5}));
     s.displacement = {0, 0, -10};
     time_of_impact(shapes[2], s, shapes[9], Sweep::still({}), {}, ws);
+    for (const Shape& shape : shapes) {
+      out.clear();
+      impact_manifolds(shapes[2], s, shape, Sweep::still({}), {}, ws, out);
+    }
   };
   round(), round();
   const long before = allocations;

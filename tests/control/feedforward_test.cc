@@ -72,7 +72,7 @@ void draw(const std::string& file, const std::vector<Curve>& curves, double seco
 // ---- an open arm
 
 World arm() {
-  World world = test::make_world(scene_of(test::arm7()), {.dt = kStep});
+  World world = test::make_world(scene_of(test::arm7()), {.dt = kStep, .tolerance = 5e-11});
   return world;
 }
 
@@ -202,14 +202,15 @@ TEST_P(EveryWay, OneStepReachesWhatWasAskedFor) {
 // they differ by h^2 times how fast the mass matrix and the accelerations (here up to 100 rad/s^2) change.
 INSTANTIATE_TEST_SUITE_P(
     All, EveryWay,
-    testing::Values(Case{"semi_implicit", {.dt = kStep}, 1e-8},
+    testing::Values(Case{"semi_implicit", {.dt = kStep, .tolerance = 5e-11}, 1e-8},
                     Case{"symplectic", {.dt = kStep, .integrator = Integrator::kSymplectic}, 1e-8},
                     Case{"rk4", {.dt = kStep, .integrator = Integrator::kRk4}, 5e-3},
                     Case{"long_step", {.dt = 0.02}, 1e-8}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Feedforward, CalledFromHooksTakesTheSubstep) {
-  World world = test::make_world(scene_of(test::arm7()), {.dt = 4 * kStep, .substeps = 4});
+  World world =
+      test::make_world(scene_of(test::arm7()), {.dt = 4 * kStep, .substeps = 4, .tolerance = 5e-11});
   const std::vector<JointId> joints = motors(world);
   Feedforward forward = make(world, joints, {.duration = kStep});
   const std::vector<double> target(7, 0.3);
@@ -223,7 +224,7 @@ TEST(Feedforward, CalledFromHooksTakesTheSubstep) {
 
 TEST(Feedforward, EffortLimitsAndWhatTheyCostAreTold) {
   Mechanism m = test::arm7();
-  World world = test::make_world(scene_of(std::move(m)), {.dt = kStep});
+  World world = test::make_world(scene_of(std::move(m)), {.dt = kStep, .tolerance = 5e-11});
   const std::vector<JointId> joints = motors(world);
   ASSERT_TRUE(world
                   .edit([&](Scene& s) {

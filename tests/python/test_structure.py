@@ -133,6 +133,18 @@ class Events(unittest.TestCase):
         self.assertEqual(report["status"], "converged")
         self.assertLess(report["residual"], 1e-8)
         self.assertGreater(report["seconds"], 0)
+        self.assertLess(report["energy_made"], 1e-6)
+        self.assertLess(report["motion_lost"], 1e-6)
+        self.assertIsInstance(report["energy_exchanged"], float)
+        self.assertIsInstance(report["energy_link"], str)
+        self.assertIsInstance(report["motion_link"], str)
+
+    def test_what_is_frozen_is_a_problem(self):
+        world = karakuri.World.from_text("bodies: [{name: wild, joint: {name: j, axis: [0, 1, 0]}, shapes: {sphere: 0.1}}]")
+        world.joint("j").v = 1e200
+        world.step()
+        self.assertEqual(len(world.problems), 1)
+        self.assertIn("'wild' became non-finite; it is frozen", world.problems[0])
 
     def test_callback_controls(self):
         world = pendulum()

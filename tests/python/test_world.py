@@ -84,6 +84,28 @@ class Loading(unittest.TestCase):
         self.assertEqual(again.notes, [])
         self.assertEqual(again.problems, [])
 
+    def test_doubts_are_notes(self):
+        ball = "{name: %s, at: [0, 0, %g], shapes: {sphere: 0.1}}"
+        apart = karakuri.World.from_text("bodies: [%s, %s]" % (ball % ("a", 0), ball % ("b", 1)))
+        self.assertEqual(apart.notes, [])
+        within = karakuri.World.from_text("bodies: [%s, %s]" % (ball % ("a", 0), ball % ("b", 0.05)))
+        self.assertEqual(len(within.notes), 1)
+        self.assertIn("link 'a': it overlaps 'b' by 0.15 m at the start", within.notes[0])
+        within.step()
+        self.assertEqual(len(within.notes), 1)
+
+    def test_overlapping_links_of_a_robot(self):
+        link = "<link name='%s'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>" \
+               "<collision><geometry><sphere radius='.3'/></geometry></collision></link>"
+        joint = "<joint name='%s%s' type='continuous'><parent link='%s'/><child link='%s'/></joint>"
+        text = "<robot name='r'>%s%s</robot>" % ("".join(link % n for n in "abc"),
+                                                 "".join(joint % (p, c, p, c) for p, c in ("ab", "bc")))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "r.urdf"
+            path.write_text(text)
+            self.assertIn("1 pair of links of 'r' overlaps", karakuri.World.load(path).notes[0])
+            self.assertIn("it overlaps 'c'", karakuri.World.load(path, overlapping_touch=True).notes[0])
+
     def test_builder(self):
         scene = karakuri.Scene(name="all", gravity=np.array([0, 0, -1.6]))
         scene.settings(dt=0.002).ground(material="wood").material("wood", friction=0.4)

@@ -77,6 +77,25 @@ class LiveTest : public testing::Test {
 
 // ---- what no page would send
 
+TEST_F(LiveTest, WhatIsFrozenAndWhatIsDoubtfulIsToldToAll) {
+  Session session = make();
+  const LiveOptions options{.doubts = {{Severity::kWarning, "link 'box'", "it is odd", "make it even"}}};
+  const double v = 1e200;
+  ASSERT_TRUE(session.world().set_v(session.world().scene().mechanism.find_joint("hinge"), {&v, 1}));
+  run(
+      session,
+      [&] {
+        auto client = join();
+        EXPECT_THAT(client->wait_for("problem").dump(), HasSubstr("'arm' became non-finite; it is frozen"));
+        const auto late = join();
+        const std::string troubles = late->wait_for("status").at("troubles").dump();
+        EXPECT_THAT(troubles, HasSubstr("'arm' is frozen: its state became non-finite"));
+        EXPECT_THAT(troubles, HasSubstr("link 'box': warning: it is odd (make it even)"));
+        return 0;
+      },
+      options);
+}
+
 TEST_F(LiveTest, HostileMessagesAreRefusedAndTheSessionGoesOn) {
   Session session = make();
   const std::vector<std::string> hostile = {
@@ -307,13 +326,13 @@ TEST_F(LiveTest, TheSecondWorldGoesItsOwnWayUnderOtherSettings) {
     client->send_text(R"({"type":"compare","settings":{"contact":"penalty"}})");
     client->send_text(R"({"type":"set","key":"settings.contact","value":"pyramid"})");
     EXPECT_EQ(client->wait_for("settings").at("settings").at("contact"), "pyramid");
-    // 2 kg on springs of 1e5 N/m at four corners sink by 2 g / 4e5 = 0.05 mm
+    // springs of m / dt^2 at four corners let it sink by g dt^2 / 4 = 2.5 um
     Json status = client->wait_for("status");
     while (!status.is_null() && (status.at("compare").is_null() || status.at("time") < 1))
       status = client->wait_for("status");
     EXPECT_EQ(status.at("compare").at("settings").at("contact"), "penalty");
     EXPECT_EQ(status.at("compare").at("time"), status.at("time"));
-    EXPECT_NEAR(status.at("compare").at("distance").get<double>(), 4.9e-5, 3e-5);
+    EXPECT_NEAR(status.at("compare").at("distance").get<double>(), 2.45e-6, 1e-6);
     EXPECT_EQ(status.at("compare").at("link"), "box");
     // both are in each frame: head, poses, states of two links padded to 4, no signals, poses again
     EXPECT_EQ(client->wait_for_binary(2).size(), 32u + 2 * 28 + 4 + 8 + 2 * 28);

@@ -25,8 +25,9 @@ Problem mixed(std::uint64_t seed) {
 
 TEST(Allocation, NoneAfterWarmUp) {
   if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
-  for (const Method method : {Method::kDefault, Method::kBlock, Method::kNewton, Method::kPgs,
-                              Method::kPgsIsotropic, Method::kSpringhead, Method::kDantzig, Method::kLemke}) {
+  for (const Method method :
+       {Method::kDefault, Method::kBlock, Method::kNewton, Method::kPgs, Method::kPgsIsotropic,
+        Method::kSpringhead, Method::kDantzig, Method::kLemke, Method::kQuickstep}) {
     const Problem free = mixed(1);
     for (const Problem& p : {free, test::as_dense(free), test::as_block_sparse(free)}) {
       Workspace ws;

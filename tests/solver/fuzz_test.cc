@@ -135,14 +135,14 @@ TEST(Fuzz, FiniteInTimeAndHonest) {
   Workspace ws;
   std::vector<double> lambda;
   long statuses[4] = {};
-  const Method methods[] = {Method::kDefault,    Method::kDefault, Method::kBlock,
-                            Method::kNewton,     Method::kPgs,     Method::kPgsIsotropic,
-                            Method::kSpringhead, Method::kDantzig, Method::kLemke};
+  const Method methods[] = {Method::kDefault, Method::kDefault,      Method::kBlock,      Method::kNewton,
+                            Method::kPgs,     Method::kPgsIsotropic, Method::kSpringhead, Method::kDantzig,
+                            Method::kLemke,   Method::kQuickstep};
   for (long k = 0; k < count; ++k) {
     const std::uint64_t seed = random.state();
     Problem p = random_problem(random);
     if (random.below(2) == 0) make_dense(random, p);
-    const Settings s{.method = methods[random.below(9)],
+    const Settings s{.method = methods[random.below(10)],
                      .measure = Measure::kUnit,
                      .tolerance = random.below(2) == 0 ? 1e-8 : 1e-4,
                      .max_sweeps = 200,

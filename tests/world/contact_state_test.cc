@@ -186,7 +186,7 @@ TEST(Restitution, BeginsAtItsThreshold) {
     const MaterialId m = add_material(scene, 0.5, 0.5);
     scene.add_ground(m);
     const LinkId ball = scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.1}), m);
-    World world = make_world(std::move(scene), {.dt = 1e-3}, Vec3::Zero());
+    World world = make_world(std::move(scene), {.dt = 1e-3, .restitution_threshold = 0.01}, Vec3::Zero());
     world.set_velocity(ball, {Vec3::Zero(), Vec3(0, 0, -speed)});
     world.step(2);
     EXPECT_NEAR(world.velocity(ball).linear.z(), speed > 0.01 ? 0.5 * speed : 0, 1e-9) << speed;

@@ -25,7 +25,10 @@ struct BallAndWall {
     ball = scene.add_body("ball", Shape::sphere(0.02), 0.1, {}, m);
     striker = scene.add_body("striker", Shape::sphere(0.1), 100, Transform::translation({-1, 0.01, 0}), m);
   }
-  static World make(Scene scene) { return make_world(std::move(scene), {.dt = 1.0 / 50}, Vec3::Zero()); }
+  static World make(Scene scene) {
+    return make_world(std::move(scene), {.dt = 1.0 / 50, .sleep = {.speed = 1e-3, .time = 0.5}},
+                      Vec3::Zero());
+  }
 };
 
 TEST(Continuous, AStruckBallDoesNotPassAThinWall) {
@@ -38,7 +41,7 @@ TEST(Continuous, AStruckBallDoesNotPassAThinWall) {
     fastest = std::max(fastest, world.velocity(s.ball).linear.x());
     ASSERT_LT(world.pose(s.ball).p.x(), kWall) << k;
   }
-  EXPECT_GT(fastest, 45) << "it was struck";
+  EXPECT_GT(fastest, 5) << "it was struck, and goes as far in a step as the wall lets it";
 }
 
 TEST(Continuous, AForceDoesNotPushABallThroughAThinWall) {
@@ -67,8 +70,9 @@ TEST(Continuous, AnEffortDoesNotPushALinkThroughAThinWall) {
     else
       world.set_effort(slide, std::array{1000.0});
     world.step();
-    EXPECT_GT(world.v(slide)[0], 100);
     EXPECT_LT(world.q(slide)[0], kWall) << driven;
+    EXPECT_NEAR(world.q(slide)[0], world.v(slide)[0] / 50, 1e-3) << "positions and velocities do not part";
+    EXPECT_GT(world.q(slide)[0], kWall - 0.03) << "it comes as far as the wall";
   }
 }
 

@@ -5,6 +5,7 @@
 // otherwise. So nothing here is chaotic, and places are compared to 1e-8 m: impulses are solved to 5e-10 m/s,
 // for a second (to a tenth of that, places move by 1e-10 m). That the bits do not depend on threads is tested
 // beside it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -72,7 +73,7 @@ TEST(Golden, PlacesAfterASecondAreThoseWrittenDown) {
       {0, 5, 0.1089582222},                 // bounced
       {5, 0, 0.1}, {5.05, 0, 0.3}, {5.1, 0, 0.5},
       {-5.0384757051, 0, 2.1371212952},     // hangs
-      {0.3196479631, -5, 2.6155195978}, {0.6360873478, -5, 1.7310494906},
+      {0.3196479402, -5, 2.6155195788}, {0.6360873966, -5, 1.7310494521},
       // clang-format on
   };
   std::vector<LinkId> links;
@@ -80,7 +81,8 @@ TEST(Golden, PlacesAfterASecondAreThoseWrittenDown) {
   ASSERT_EQ(links.size(), places.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Vec3 p = world.pose(links[i]).p;
-    EXPECT_LT((p - places[i]).norm(), 1e-8) << i << ": " << testing::PrintToString(p);
+    EXPECT_LT((p - places[i]).norm(), 1e-8)
+        << i << fmt::format(": {:.10f}, {:.10f}, {:.10f}", p.x(), p.y(), p.z());
   }
 }
 

@@ -1,9 +1,12 @@
 // Springs, drives, warm start and substeps against closed forms and each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
+#include "world/energy.h"
 #include "world/scenes.h"
 
 namespace karakuri {
@@ -11,6 +14,7 @@ namespace {
 
 using test::add_material;
 using test::BoxOnGround;
+using test::energy_of;
 using test::make_world;
 using test::with;
 
@@ -49,6 +53,154 @@ TEST(Integrators, SymplecticKeepsASpringsEnergyAndImplicitLosesIt) {
       if (!symplectic) wanted /= 1 + h * h * k / kMass;
       ASSERT_NEAR(energy(), wanted, 1e-13 * (i + 1) * 9) << name_of(integrator) << i;  // rounding of 9 J
     }
+  }
+}
+
+constexpr Integrator kAll[] = {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4,
+                               Integrator::kExplicit};
+
+// From soft to far beyond what an explicit step takes.
+TEST(Integrators, SpringsAndDampersAreStableHoweverStiff) {
+  const double h = 1e-3;
+  for (const Integrator integrator : kAll)
+    for (const double k : {0.0, 1e3, 2e5, 1.3e6, 1e12})
+      for (const double d : {0.0, 10.0, 700.0, 1e9}) {
+        Slide s({.stiffness = k, .damping = d});
+        World world = make_world(std::move(s.scene), with(integrator, h), Vec3::Zero());
+        world.set_q(s.joint, std::array{0.3});
+        world.set_v(s.joint, std::array{1.0});
+        const double start = energy_of(world).sum();
+        // Symplectic Euler keeps m v^2 + k x^2 - h k x v, where h sqrt(k / m) is at most a half.
+        const double most = 1.4 * start;
+        for (int n = 0; n < 500; ++n) {
+          world.step();
+          ASSERT_LE(energy_of(world).sum(), most) << name_of(integrator) << " " << k << " " << d << " " << n;
+        }
+      }
+}
+
+/// Two links that hang on each other, with springs, dampers and drives on both joints.
+struct Arm {
+  Scene scene;
+  JointId joints[2];
+
+  Arm(double stiffness, double damping) {
+    LinkId parent = scene.mechanism.world();
+    for (int i = 0; i < 2; ++i) {
+      const std::string name = "arm" + std::to_string(i);
+      const LinkId link = scene.mechanism.add_link(name, Inertia::solid_box(1, {0.1, 0.1, 0.5}));
+      Joint joint{
+          .name = name, .kind = JointKind::kRevolute, .parent = parent, .child = link, .axis = Vec3::UnitY()};
+      joint.X_PF = Transform::translation(i == 0 ? Vec3(0, 0, 0) : Vec3(0, 0, -0.25));
+      joint.X_CM = Transform::translation({0, 0, 0.25});
+      joint.dofs[0].stiffness = stiffness;
+      joint.dofs[0].damping = damping;
+      joints[i] = *scene.mechanism.add_joint(joint);
+      parent = link;
+    }
+  }
+};
+
+/// Where the arm is after 0.5 s.
+Eigen::Vector2d arm_after(double h, double stiffness, double damping) {
+  Arm arm(stiffness, damping);
+  World world = make_world(std::move(arm.scene), with(Integrator::kRk4, h));
+  world.set_q(arm.joints[0], std::array{1.0});
+  world.set_drive(arm.joints[1], {.stiffness = 2, .damping = 0.1, .q_target = 0.5});
+  world.step(static_cast<int>(std::round(0.5 / h)));
+  return {world.q(arm.joints[0])[0], world.q(arm.joints[1])[0]};
+}
+
+TEST(Integrators, Rk4KeepsItsOrderForSoftSpringsAndDrives) {
+  const Eigen::Vector2d exact = arm_after(1.25e-4, 3, 0.05);
+  double errors[3];
+  for (int k = 0; k < 3; ++k) errors[k] = (arm_after(8e-3 / (1 << k) * 0.5, 3, 0.05) - exact).norm();
+  EXPECT_GT(errors[0] / errors[1], 12);
+  EXPECT_GT(errors[1] / errors[2], 12);
+  EXPECT_LT(errors[2], 1e-8);
+}
+
+// Stiff servos, as of large robots, on links of a kilogram: all integrators hold them alike.
+TEST(Integrators, StiffDrivesHoldUnderAll) {
+  for (const Integrator integrator : kAll) {
+    Arm arm(0, 0);
+    World world = make_world(std::move(arm.scene), with(integrator, 1e-3));
+    for (const JointId joint : arm.joints)
+      world.set_drive(joint, {.stiffness = 12000, .damping = 700, .q_target = 0.5});
+    for (int n = 0; n < 2000; ++n) {
+      world.step();
+      for (const JointId joint : arm.joints)
+        ASSERT_LT(std::abs(world.v(joint)[0]), 20) << name_of(integrator);
+    }
+    for (const JointId joint : arm.joints) {
+      EXPECT_NEAR(world.q(joint)[0], 0.5, 2e-3) << name_of(integrator);  // 9 N m
+      const double wanted = 12000 * (0.5 - world.q(joint)[0]);
+      EXPECT_NEAR(world.load(joint).drive[0], wanted, 1e-3 * std::abs(wanted)) << name_of(integrator);
+    }
+  }
+}
+
+TEST(Integrators, AreChangedBetweenStepsAsIfTheyHadNeverBeenOthers) {
+  for (const Integrator first : kAll)
+    for (const Integrator second : kAll) {
+      Arm arm(2000, 5);
+      World world = make_world(arm.scene, with(first));
+      world.set_q(arm.joints[0], std::array{1.0});
+      world.step(20);
+      World fresh = make_world(arm.scene, with(second));
+      fresh.set_state(world.state().q, world.state().v);
+      world.set_settings(with(second));
+      for (int n = 0; n < 20; ++n) {
+        world.step(), fresh.step();
+        for (const JointId joint : arm.joints)
+          ASSERT_EQ(world.q(joint)[0], fresh.q(joint)[0]) << name_of(first) << " " << name_of(second);
+      }
+    }
+}
+
+/// The deepest that a link gets, and the most energy above the start, in `steps`.
+struct Course {
+  double depth = 0, rise = 0;
+};
+Course watch(World& world, int steps) {
+  Course course;
+  const double start = energy_of(world).sum();
+  for (int n = 0; n < steps; ++n) {
+    world.step();
+    for (const Contact& c : world.contacts()) course.depth = std::max(course.depth, -c.separation);
+    course.rise = std::max(course.rise, energy_of(world).sum() - start);
+  }
+  return course;
+}
+
+TEST(Integrators, NoneEntersAThickFloor) {
+  for (const Integrator integrator : kAll)
+    for (const double e : {0.0, 0.5}) {
+      Scene scene;
+      const MaterialId m = add_material(scene, 0.5, e);
+      scene.add_ground(m);
+      const LinkId ball =
+          scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.537}), m);
+      World world = make_world(std::move(scene), with(integrator));
+      world.set_velocity(ball, {Vec3::Zero(), Vec3(1, 0, -20)});
+      const Course course = watch(world, 300);
+      EXPECT_LT(course.depth, 1e-4) << name_of(integrator) << e;  // twice the slop
+      EXPECT_LT(course.rise, 1e-3 * 200) << name_of(integrator) << e;
+    }
+}
+
+TEST(Integrators, BoxesSlideAndStacksRestUnderAll) {
+  for (const Integrator integrator : kAll) {
+    BoxOnGround s(0.3);
+    for (int i = 1; i < 4; ++i)
+      s.scene.add_body("box" + std::to_string(i), Shape::box({0.5, 0.5, 0.1}), 1,
+                       Transform::translation({0, 3, 0.2 * i - 0.1}), s.material);
+    World world = make_world(std::move(s.scene), with(integrator));
+    world.set_velocity(s.box, {Vec3::Zero(), Vec3(2, 0, 0)});
+    const Course course = watch(world, 1000);
+    EXPECT_LT(course.depth, 1.5e-4) << name_of(integrator);
+    EXPECT_LT(course.rise, 1e-4) << name_of(integrator);
+    EXPECT_NEAR(world.pose(s.box).p.x(), 4 / (2 * 0.3 * 9.8), 5e-3) << name_of(integrator);
   }
 }
 

@@ -38,8 +38,8 @@ TEST(Penalty, ASoftSurfaceHasItsOwnSpringAndDamper) {
       world.step();
       deepest = std::max(deepest, 0.1 - world.pose(ball).p.z());
     }
-    // first order: h omega / 2 = 2e-3 of the swing
-    EXPECT_NEAR(deepest, sag * (1 + std::exp(-std::numbers::pi * z / std::sqrt(1 - z * z))), 5e-3 * sag)
+    // first order: taken at the end of the step, the spring loses pi h omega / 2 = 7e-3 of the swing
+    EXPECT_NEAR(deepest, sag * (1 + std::exp(-std::numbers::pi * z / std::sqrt(1 - z * z))), 1e-2 * sag)
         << damping;
   }
 }

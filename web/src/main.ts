@@ -87,6 +87,17 @@ function showHalted(why: string | null): void {
   box.hidden = why === null;
 }
 
+let troubles = '';
+function showTroubles(lines: string[]): void {
+  if (lines.join('\n') === troubles) return;
+  troubles = lines.join('\n');
+  const box = byId<HTMLDetailsElement>('troubles');
+  box.querySelector('summary')!.textContent = lines.length === 1 ? '1 problem' : `${lines.length} problems`;
+  box.querySelector('ul')!.replaceChildren(...lines.map((line) => el('li', '', line)));
+  box.hidden = lines.length === 0;
+  box.open = true; // anew where it was folded
+}
+
 function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
   switch (message.type) {
     case 'scene':
@@ -104,6 +115,7 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       status = message;
       transport.show(message);
       showHalted(message.halted);
+      showTroubles(message.troubles);
       view?.panel.showStatus(message);
       view?.compare.showStatus(message);
       break;

@@ -8,7 +8,7 @@ import { OVERLAYS, type Overlay, type OverlayChoice } from './overlays/overlays'
 import type { SceneMessage, Settings, Status, UiInfo } from './protocol';
 import type { Surroundings } from './view';
 
-export const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke'];
+export const SOLVERS = ['default', 'block', 'newton', 'pgs', 'pgs-isotropic', 'springhead', 'dantzig', 'lemke', 'quickstep'];
 export const CONTACTS = ['cone', 'pyramid', 'penalty'];
 const INTEGRATORS = ['semi-implicit', 'symplectic', 'rk4', 'explicit'];
 const MOST_ACTUATORS = 60;
@@ -131,6 +131,8 @@ export class Panel {
     this.setting('tolerance', 'm/s', 'tolerance', (s) => s.tolerance);
     this.setting('sweeps, at most', '', 'max_sweeps', (s) => s.max_sweeps);
     this.setting('Newton, at most', '', 'max_newton', (s) => s.max_newton);
+    this.setting('faces of lemke', '', 'pyramid_faces', (s) => s.pyramid_faces);
+    this.setting('quickstep', '', 'quickstep_iterations', (s) => s.quickstep_iterations);
     (['x', 'y', 'z'] as const).forEach((axis, k) => {
       let now: Settings['gravity'] = [0, 0, 0];
       const apply = (value: number | null, refused: Refused) => {

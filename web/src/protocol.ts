@@ -72,6 +72,8 @@ export interface Settings {
   tolerance: number;
   max_sweeps: number;
   max_newton: number;
+  pyramid_faces: number;
+  quickstep_iterations: number;
   threads: number;
   gravity: Vec3;
 }
@@ -92,6 +94,8 @@ export interface Status {
   paused: boolean;
   /** What a behaviour failed with; the simulation stands until it is mended. */
   halted: string | null;
+  /** What is doubtful in the scene, and which links are frozen. */
+  troubles: string[];
   speed: number;
   realTimeFactor: number | null;
   memory: [number, number];

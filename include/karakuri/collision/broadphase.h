@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,9 +34,9 @@ struct ProxyPair {
 class Broadphase {
  public:
   struct Options {
-    double fat = 0.05;       // boxes are stored this much larger [m] ...
-    double fat_share = 0.1;  // ... or by this share of their largest half width, whichever is less
-    double ahead = 8;        // ... and stretched by this many times the last displacement
+    double fat_share = 0.1;  // boxes are stored larger by this share of their largest half width ...
+    double fat = std::numeric_limits<double>::infinity();  // ... or this much [m], whichever is less
+    double ahead = 8;  // ... and stretched by this many times the last displacement
   };
   Broadphase() : Broadphase(Options{}) {}
   explicit Broadphase(const Options& options) : options_(options) {}

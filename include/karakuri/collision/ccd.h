@@ -33,19 +33,38 @@ struct Impact {
   ImpactState state = ImpactState::kNone;
   double t = 1;           // of the step; everything before is free of contact
   ClosestPoints nearest;  // at t
+  double target = 0;      // the distance at which the motion was to stop [m]
   int iterations = 0;
 };
 
+/// Lengths below zero stand for values that follow from the sizes of the two shapes, or of the two parts
+/// where one is a compound.
 struct ImpactOptions {
-  double target = 1e-4;  // distance at which the motion stops [m]
-  double tolerance = 0.25e-4;
+  double target = -1;     // distance at which the motion stops [m]; below zero: impact_target()
+  double tolerance = -1;  // by which it may stop sooner [m]; below zero: a quarter of the target
+  double margin = -1;     // impact_manifolds: how much further than the nearest point others may be apart to
+                          // be points of contact as well [m]; below zero: four times the target
   int max_iterations = 128;
 };
+
+/// A thousandth of the radius of a sphere that fits into the thinner shape, roughly: far less than what
+/// either could be passed by. Planes, heightfields and open surfaces have nothing that could be passed and
+/// leave the choice to the other. Of compounds the thinnest part counts.
+double impact_target(const Shape& a, const Shape& b);
 
 /// Conservative advancement: no contact is passed over, whatever the speeds, in translation and in rotation.
 /// Any two shapes that have a distance. The radius of a shape that turns must be finite.
 Impact time_of_impact(const Shape& a, const Sweep& sweep_a, const Shape& b, const Sweep& sweep_b,
                       const ImpactOptions& options, CollisionWorkspace& ws);
+
+/// The impact together with the contact there: appends to `out` the manifolds of the pair in its poses at the
+/// time of impact t, in the world. A face that lands flat has all its points. Where the iterations ran out
+/// (kUnresolved) the manifolds are those of the last t, which is known to be free, so that the motion can be
+/// stopped there as well. Shapes nearer than the target at t = 0 have none (kInitially): they are in contact
+/// already. Parts of a compound are in contact one by one, and do not hide what the others will hit.
+/// Never allocates once `ws` and `out` have grown to what the scene needs.
+Impact impact_manifolds(const Shape& a, const Sweep& sweep_a, const Shape& b, const Sweep& sweep_b,
+                        const ImpactOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out);
 
 /// Where a point that moves in a straight line crosses a triangle whose corners do, from its front to its
 /// back.

@@ -25,7 +25,7 @@ class CollisionWorkspace {
 };
 
 struct CollideOptions {
-  double margin = 0.01;  // contacts are reported from this separation on, before they touch [m]
+  double margin = 0;  // contacts are reported from this separation on, before they touch [m]
 };
 
 /// Appends the contact manifolds of the pair to `out`; the normal points from A to B. Pairs of which neither

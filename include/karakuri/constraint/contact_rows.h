@@ -15,7 +15,7 @@ struct ContactGeometry {
 };
 
 /// An ellipsoid has no axis of zero width: this stands for "none" where only some of sliding, spinning and
-/// rolling are braked [1, m].
+/// rolling are braked. Of a row as it is in Rows.
 constexpr double kNoFriction = 1e-9;
 
 /// The frame with that normal; tangents are a fixed function of it.

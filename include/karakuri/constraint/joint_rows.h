@@ -9,8 +9,21 @@
 namespace karakuri {
 
 /// Whether a limit `gap` away, from which the dof parts at u, needs no row in this step: limits are looked at
-/// from 2 mrad or mm on, or from what the step can close.
-inline bool is_far_from_limit(double gap, double u, double h) { return gap > 2e-3 && gap + 2 * h * u > 0; }
+/// from two thousandths of a body's size or of a radian on, or from what the step can close.
+/// @param size  Of a body, in the unit of the gap: Rows::length per metres of that unit, and so 1 of angles.
+inline bool is_far_from_limit(double gap, double u, double h, double size) {
+  return gap > 2e-3 * size && gap + 2 * h * u > 0;
+}
+
+/// Metres per unit of a dof. @param length  Rows::length
+inline double dof_unit(const Model& model, int dof, double length) {
+  return model.dofs[dof].kind == DofKind::kTranslation ? 1 : length;
+}
+/// The same of one of a loop's rows.
+inline double loop_row_unit(const ImpulseRow& row, double length) { return row.force.isZero() ? length : 1; }
+/// The same of a relation's x: those of the dof that moves least when x does, rounded to a power of two. What
+/// the leader of a coupling does to x may be anything, and nothing at times.
+double relation_unit(const Model& model, const Relation& relation, double length);
 
 /// Rows of the dofs of one body that are at a limit, or would be past it within the step.
 /// @param v_free  Velocities (nv) that the step would end with if nothing held it.

@@ -25,6 +25,7 @@ enum class RowSource : std::uint8_t {
   kTendonHigh,    // and an upper one
   kTendonSpring,  // and its spring and damper
   kContact,       // contact of the world
+  kExcess,        // contact of the world that gives way: how deep it may at most
 };
 
 /// Whether rows of this source are held by position too, after the step.
@@ -51,12 +52,18 @@ struct RowBlock {
   std::uint8_t which = 0;  // of a loop's rows these are: bit k for row k
 };
 
-/// Built between clear() and close(). Units: translational rows m/s and N s, rotational rows rad/s and N m s.
+/// Built between clear() and close(). All rows are in m/s and N s, so that a solver may add their squares: a
+/// row whose own coordinate is an angle, or whatever a coupling is about, is multiplied by a length,
+///   J, bias and error by L, compliance by L^2, bounds and friction by 1 / L,                             (1)
+/// which is a power of two and changes no digit. Its impulse in its own unit is L times lambda.
 struct Rows {
+  double length = 1;  // L of angles: about the size of a body, a power of two [m]
+
   std::vector<RowBlock> blocks;
   std::vector<ImpulseRow> impulses;  // the velocity J v and the impulse J^T lambda of each row
   std::vector<ImpulseRow> parts;     // what ImpulseRow::more points to; reserve() before adding such rows
-  std::vector<double> error;         // of the position: of equalities; of inequalities their gap [m or rad]
+  std::vector<double> unit;          // L of (1); 1 where the row's own coordinate is a length
+  std::vector<double> error;         // of the position: of equalities; of inequalities their gap [m]
   std::vector<double> bias;          // added to J v
   std::vector<double> compliance;    // velocity per impulse
   std::vector<double> lower, upper;  // impulses of box rows
@@ -77,8 +84,15 @@ struct Rows {
   /// Row i, of which all else is zero.
   void write(int i, const ImpulseRow& impulse) {
     impulses[i] = impulse;
+    unit[i] = 1;
     error[i] = bias[i] = compliance[i] = lower[i] = upper[i] = friction[i] = lambda[i] = 0;
   }
+
+  /// (1) of row i, which is written in the unit of its own coordinate. @param metres L, a power of two
+  void change_unit(int i, double metres);
+  /// Impulse of row i in the unit of its own coordinate [N s or N m s].
+  double impulse(int i) const { return unit[i] * lambda[i]; }
+  void set_impulse(int i, double impulse) { lambda[i] = impulse / unit[i]; }
 
   int count = 0;  // of rows
 };

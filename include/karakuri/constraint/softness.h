@@ -33,16 +33,20 @@ enum class Stabilization : std::uint8_t {
   kNone,
 };
 
+/// A setting of this value follows from the scene: from the sizes and masses of its bodies, and gravity.
+inline constexpr double kFromScene = -1;
+
+/// All lengths and impulses are those of rows, which are metres and N s of angles too: see Rows.
 struct StabilizationSettings {
   Stabilization kind = Stabilization::kPosition;
-  double erp = 0.2;        // kPosition, kErp: the share of the error that one step undoes
-  double cfm = 0;          // kErp [m/(N s) or rad/(N m s)]
-  double beta = 5;         // kBaumgarte [1/s]
-  double gamma = 5;        // kBaumgarte [1/s]
-  double stiffness = 1e6;  // kPenalty [N/m]
-  double damping = 1e3;    // kPenalty [N s/m]
-  double slop = 5e-5;      // depth of contacts that is left alone [m]
-  double max_speed = 1;    // with which contacts are pushed apart, at most [m/s or rad/s]
+  double erp = 0.2;               // kPosition, kErp: the share of the error that one step undoes
+  double cfm = 0;                 // kErp [m/(N s)]
+  double beta = kFromScene;       // kBaumgarte [1/s]
+  double gamma = kFromScene;      // kBaumgarte [1/s]
+  double stiffness = kFromScene;  // kPenalty [N/m]
+  double damping = kFromScene;    // kPenalty [N s/m]
+  double slop = kFromScene;       // depth of contacts that is left alone [m]
+  double max_speed = kFromScene;  // with which contacts are pushed apart, at most [m/s]
 };
 
 /// The row of an equality with position error c and present velocity u.

@@ -84,8 +84,8 @@ struct Workspace {
   // Set by the caller, read by crba, aba and articulated_factor. A step that is implicit in springs and
   // dampers adds them here: (M + h D + h^2 K) is as cheap to factor as M.
   std::vector<double> diagonal;  // nv; what is added to the mass matrix; at first Model::armature
-  // Whether aba() turns the spin of bodies alone in their trees by w x I w. A caller who keeps their angular
-  // momentum himself leaves it out.
+  // Whether aba() turns the spin of bodies alone in their trees by w x I w, and the velocity of their origin
+  // about their centre of mass. A caller who keeps their momentum himself leaves both out.
   bool free_gyroscopic = true;
 
  private:

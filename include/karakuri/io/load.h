@@ -29,6 +29,7 @@ struct LoadOptions {
   Base base = Base::kAuto;
   MeshCollision mesh_collision = MeshCollision::kHull;
   bool rigid = false;                  // contacts, limits and equalities of MJCF, whatever solref says
+  bool overlapping_touch = false;      // URDF, SDF: also links of one robot that overlap in the zero pose
   bool visuals = true;                 // read what is only there to be seen
   bool cache = true;                   // keep hulls between runs
   std::filesystem::path cache_folder;  // empty: the user's

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -191,6 +192,7 @@ struct LoadedScene {
   std::vector<JointId> open_loops;  // joints that close loops, but not at the start
   Script script;                    // of native scenes
   std::vector<Diagnostic> notes;    // what was understood otherwise than meant; once per feature
+  std::unordered_map<std::string, std::string> places;  // "file:line" of "link 'NAME'" and "joint 'NAME'"
 
   /// nullptr where there is no such name.
   const Keyframe* find_keyframe(std::string_view name) const;

@@ -15,6 +15,7 @@ struct LiveOptions {
   double memory_rate = 30;                // states kept for each second of it
   std::size_t memory_bytes = 256u << 20;  // of all of them; fewer a second where they would not fit
   bool wait_for_client = false;           // the clock starts when somebody looks
+  std::vector<Diagnostic> doubts;         // of the scene, see find_doubts(): shown to all who look
   /// Gives the second world of a comparison what the first has beside its scene, as behaviours.
   std::function<std::vector<Diagnostic>(Session&)> prepare_second;
 };

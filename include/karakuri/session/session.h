@@ -118,9 +118,14 @@ class Session {
   bool has_behaviours() const;
   /// A behaviour has failed: step() does nothing until it is mended. problems() tells why.
   bool halted() const;
-  /// What events and behaviours of the script could not do, since the last clear_problems(); at most 100.
+  /// What events and behaviours of the script could not do, what was frozen because its state became
+  /// non-finite, and once for each choice of a solver what it does otherwise than its settings sound, since
+  /// the last clear_problems(); at most 100.
   std::span<const Diagnostic> problems() const;
   void clear_problems();
+  /// What problems() has told of the solver that is chosen now: the friction that it really has, and that
+  /// another method solves what it cannot. For those who come later.
+  std::vector<Diagnostic> told_of_solver() const;
 
   // ---- what the page shows beside the scene
   /// A new one, or in the place of that with the same name; a slider then keeps its value, as far as it fits.

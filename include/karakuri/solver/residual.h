@@ -29,7 +29,7 @@ double natural_map(const Problem& problem, std::span<const double> lambda, std::
 double block_natural_map(const Problem& problem, int block, std::span<const double> lambda,
                          std::span<const double> u, double rho);
 
-/// ρ of Measure::kScaled for each block; 1 where the block of W is zero.
+/// ρ of Measure::kScaled for each block; where the block of W is zero, the largest of the others, or 1.
 void block_rho(const Problem& problem, std::span<double> rho);
 
 /// All measures. Contacts count as sliding above `slip` [m/s] and `load` [N s].

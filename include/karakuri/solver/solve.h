@@ -20,11 +20,25 @@ enum class Method : unsigned char {
   kSpringhead,    ///< row by row with incremental velocity and axis-wise friction bounds
   kDantzig,       ///< box LCP by principal pivoting, friction bounds from the frictionless normal impulses
   kLemke,         ///< Stewart-Trinkle LCP with a pyramid, by complementary pivoting
+  kQuickstep,     ///< successive over-relaxation row by row for a fixed number of iterations, as ODE has it
 };
 
 std::string_view name_of(Method method);
-/// "default", "block", "newton", "pgs", "pgs-isotropic", "springhead", "dantzig", "lemke".
+/// "default", "block", "newton", "pgs", "pgs-isotropic", "springhead", "dantzig", "lemke", "quickstep".
 Result<Method> method_from_name(std::string_view name);
+
+/// What bounds the friction of a contact that a method returns, whatever the problem says.
+enum class Friction : unsigned char {
+  kCone,    ///< Coulomb's cone, against the slip
+  kSkewed,  ///< Coulomb's cone, but turned from the slip where the mobilities along the tangents differ
+  kAxes,    ///< each tangent by itself: up to sqrt(2) times Coulomb's between them
+  kFaces,   ///< a pyramid of Settings::pyramid_faces faces within the cone
+};
+Friction friction_of(Method method);
+/// In words, such as "bounded axis by axis, up to sqrt(2) times Coulomb's between the axes".
+std::string_view describe(Friction friction);
+/// What a method does not take, in words; empty: nothing. Such problems are refused by solve().
+std::string_view limits_of(Method method);
 
 enum class Status : unsigned char {
   kConverged,       ///< residual within tolerance (or, for approximate models, their own condition met)
@@ -33,6 +47,8 @@ enum class Status : unsigned char {
   kInfeasible,      ///< a direction was found that proves that no impulses satisfy all rows
 };
 std::string_view name_of(Status status);
+
+inline constexpr int kMostFaces = 16;  // of a pyramid
 
 struct Settings {
   Method method = Method::kDefault;
@@ -44,7 +60,9 @@ struct Settings {
   int max_sweeps = 20000;  ///< Gauss-Seidel methods
   int max_newton = 1000;   ///< newton: linear solves
   int max_pivots = 20000;  ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
-  int pyramid_faces = 8;   ///< lemke; even, 4 or more
+  int pyramid_faces = 8;   ///< lemke; even, 4 to kMostFaces
+  int quickstep_iterations = 20;      ///< quickstep: always so many
+  double quickstep_relaxation = 1.3;  ///< quickstep; more than 0, less than 2
   /// Where nothing was solved, look for a proof that nothing can be: several linear solves and a copy of the
   /// problem. Not for the inside of a real-time step.
   bool explain_failure = true;

@@ -86,6 +86,14 @@ struct StepReport {
   int newton = 0;
   int refused = 0;         // islands that the chosen method could not take; the default solved them
   double penetration = 0;  // deepest contact at the start of the step [m]
+  // What should be zero. Energy made is the rise of the step that no force, drive or kinematic body accounts
+  // for; motion lost is how far the displacement of the link for which it is most fell short of its velocity
+  // times the step.
+  double energy_made = 0;       // [J]
+  double energy_exchanged = 0;  // what energy_made is to be compared with [J]
+  LinkId energy_link;           // where most of it was made; none: nowhere
+  double motion_lost = 0;       // [m]
+  LinkId motion_link;           // none: nothing was lost
 };
 
 }  // namespace karakuri

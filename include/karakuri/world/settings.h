@@ -11,12 +11,13 @@
 
 namespace karakuri {
 
+/// Joints' springs, dampers and drives that are stiff for the step are taken at its end by all of them, and
+/// are never unstable.
 enum class Integrator : std::uint8_t {
-  kSemiImplicit,  // velocity first; joints' springs, dampers and drives at the end of the step: never
-                  // unstable
-  kSymplectic,    // velocity first; springs and dampers at the start of the step
+  kSemiImplicit,  // velocity first; all springs, dampers and drives at the end of the step
+  kSymplectic,    // velocity first; soft springs, dampers and drives at the start of the step
   kRk4,       // the smooth part by Runge-Kutta, constraint forces held over the step (Nakaoka et al. 2007)
-  kExplicit,  // position first, with the old velocity; for comparison
+  kExplicit,  // position first, with the old velocity, soft ones at the start; for comparison
 };
 
 enum class ContactModel : std::uint8_t {
@@ -36,23 +37,27 @@ Result<Stabilization> stabilization_from_name(std::string_view name);
 
 struct SleepSettings {
   bool enabled = true;
-  // At most, of the origin of every moving link and along every joint [m/s]. Turning may be ten times that
-  // [rad/s], but may not move anything that is further than a metre from the origin, to the end of its
-  // shapes and its centre of mass, faster than ten times that [m/s].
-  double speed = 1e-3;
-  double time = 0.5;  // for so long [s]
+  // At most, of the origin of every moving link and along every joint [m/s]. Turning may not move anything
+  // that is a body's size (Scales::length) or further from the origin, to the end of its shapes and its
+  // centre of mass, faster than ten times that [m/s].
+  double speed = kFromScene;
+  double time = kFromScene;  // for so long [s]
 };
 
 /// Contact springs of ContactModel::kPenalty. A surface that is softer has its own stiffness and damping
-/// instead. Restitution, torsional and rolling friction of surfaces are not used. Forces are those at the
-/// start of the step: stable where dt (dt stiffness + 2 damping) is less than 4 times the mass on a contact,
-/// with kRk4 also dt stiffness < 2 damping, with kExplicit dt stiffness < damping.
+/// instead. Restitution, torsional and rolling friction of surfaces are not used. The springs are taken at
+/// the end of the step, and stable for any stiffness and step.
 struct PenaltySettings {
-  double stiffness = 1e5;       // [N/m]
-  double damping = 1e2;         // [N s/m]
-  double tangential_share = 1;  // stiffness and damping along the surface, relative to the normal's
+  double stiffness = kFromScene;  // [N/m]; negative: follows from the masses that meet and the step
+  double damping = kFromScene;    // [N s/m]; negative: critical
+  double tangential_share = 1;    // stiffness and damping along the surface, relative to the normal's
+  /// Forces as they are at the start of the step, for comparison. Refused where dt (dt stiffness + 2 damping)
+  /// is too much for the lightest body.
+  bool is_explicit = false;
 };
 
+/// Numbers that are kFromScene follow from the scene, see scales.h: World::effective_settings() has what they
+/// are.
 struct WorldSettings {
   double dt = 1e-3;  // [s]
   int substeps = 1;  // steps of dt / substeps, each with its own contacts
@@ -60,20 +65,23 @@ struct WorldSettings {
   ContactModel contact = ContactModel::kCone;
 
   solver::Method solver = solver::Method::kDefault;
-  double tolerance = 5e-10;  // of the velocities along constraints [m/s]
+  double tolerance = kFromScene;  // of the velocities along constraints [m/s]
   // Redundant contacts of moving robots contradict each other by their gaps; below this no more work is spent
   // on that [m/s].
-  double acceptable = 1e-6;
+  double acceptable = kFromScene;
   int max_sweeps = 100;  // of Gauss-Seidel methods
   int max_newton = 10;   // linear solves of the Newton method
   int max_newton_rows = 1500;
+  int pyramid_faces = 8;              // of lemke; even, 4 to 16
+  int quickstep_iterations = 20;      // of quickstep: always so many
+  double quickstep_relaxation = 1.3;  // of quickstep; more than 0, less than 2
 
   StabilizationSettings stabilization;
   PenaltySettings penalty;
-  double contact_margin =
-      1e-3;  // contacts are known from this distance on, or from what a step can close [m]
-  double restitution_threshold = 0.01;  // slower impacts do not bounce [m/s]
-  bool continuous = true;               // fast bodies stop at what they would have passed
+  // contacts are known from this distance on, or from what a step can close [m]
+  double contact_margin = kFromScene;
+  double restitution_threshold = kFromScene;  // slower impacts do not bounce [m/s]
+  bool continuous = true;                     // fast bodies stop at what they would have passed
   bool warm_start = true;
   SleepSettings sleep;
   int threads = 1;
@@ -81,5 +89,9 @@ struct WorldSettings {
 
 /// What is wrong with the settings; empty: nothing.
 std::vector<Diagnostic> find_flaws(const WorldSettings& settings);
+/// What is otherwise than the settings sound: the friction that their solver really has.
+std::vector<Diagnostic> find_notes(const WorldSettings& settings);
+/// The method that is meant: `default` under the contact model `pyramid` is springhead.
+solver::Method chosen_method(const WorldSettings& settings);
 
 }  // namespace karakuri

@@ -17,6 +17,7 @@
 #include "karakuri/core/random.h"
 #include "karakuri/model/state.h"
 #include "karakuri/world/contact.h"
+#include "karakuri/world/scales.h"
 #include "karakuri/world/scene.h"
 #include "karakuri/world/settings.h"
 
@@ -68,6 +69,13 @@ struct ColliderInfo {
   Surface surface;
 };
 
+/// Two links that may touch and whose shapes overlap.
+struct Overlap {
+  LinkId a, b;
+  double depth = 0;      // of the deepest pair of their shapes: the least shift that parts them [m]
+  double thickness = 0;  // of the thinner one of that pair, roughly [m]
+};
+
 /// All that a world's future depends on, beside its scene, settings and hooks. A value: copy it, keep it,
 /// write it.
 struct Snapshot {
@@ -93,7 +101,11 @@ class World {
   // ---- what it is
   const Scene& scene() const;
   const Model& model() const;
-  const WorldSettings& settings() const;
+  const WorldSettings& settings() const;  // as given
+  /// The same with numbers in place of kFromScene: what a step goes by. They change with the scene and
+  /// gravity.
+  const WorldSettings& effective_settings() const;
+  const Scales& scales() const;
   /// Empty when taken, else what is wrong, and the old ones stay.
   std::vector<Diagnostic> set_settings(const WorldSettings& settings);
   const Vec3& gravity() const;  // acceleration of free fall, world axes [m/s^2]
@@ -207,6 +219,8 @@ class World {
   /// The shapes of the link `ignored` let the ray pass.
   std::optional<Hit> ray_cast(const Vec3& origin, const Vec3& direction, double limit,
                               LinkId ignored = {}) const;
+  /// As links are now, the deepest first. Takes about as long as a step, and allocates.
+  std::vector<Overlap> find_overlaps() const;
   /// What an inertial unit at a point of a link feels, in the link's axes: angular velocity, and acceleration
   /// without gravity.
   struct InertialReading {

@@ -185,13 +185,13 @@ void Broadphase::mark(ProxyId id) {
 
 Broadphase::Box Broadphase::fattened(const Proxy& p, const Aabb& box) const {
   if (p.fixed) return outward(box);
-  const double fat = std::min(options_.fat, options_.fat_share * box.half().maxCoeff());
-  Aabb grown = box.grown(fat);
+  const double half = box.half().maxCoeff();
+  // what has no end has a surface that may still be left, and no size
+  Aabb grown = box.grown(std::isfinite(half) ? std::min(options_.fat, options_.fat_share * half) : 0);
   const Vec3 step = box.center() - p.box.center();
   if (p.node >= 0 && step.allFinite()) {
     // a jump is no velocity: stretch by no more than the box's own size
-    const double most = box.half().maxCoeff();
-    const Vec3 ahead = (options_.ahead * step).cwiseMax(-most).cwiseMin(most);
+    const Vec3 ahead = (options_.ahead * step).cwiseMax(-half).cwiseMin(half);
     grown.lo += ahead.cwiseMin(0.0), grown.hi += ahead.cwiseMax(0.0);
   }
   return outward(grown);

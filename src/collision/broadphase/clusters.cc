@@ -18,8 +18,7 @@ bool is_finite(const Aabb& b) { return b.lo.allFinite() && b.hi.allFinite(); }
 
 /// As Broadphase::Options has it; what is without end stays as it is.
 Aabb fattened(const Aabb& b) {
-  constexpr double kMost = 0.05, kShare = 0.1;  // [m], of the largest half width
-  return b.grown(std::min(kMost, kShare * b.half().maxCoeff()));
+  return is_finite(b) ? b.grown(Broadphase::Options{}.fat_share * b.half().maxCoeff()) : b;
 }
 
 }  // namespace

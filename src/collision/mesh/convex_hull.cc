@@ -72,12 +72,21 @@ class Quiet {
   FILE* stream_;
 };
 
+// A power of two that brings the coordinates between -1 and 1: qhull has a few tolerances that are absolute,
+// and this way finds the same facets whatever the unit of length.
+double unit_scale(std::span<const Vec3> points) {
+  double most = 0;
+  for (const Vec3& p : points) most = std::max(most, p.cwiseAbs().maxCoeff());
+  return most > 0 ? std::ldexp(1.0, -std::ilogb(most) - 1) : 1;
+}
+
 bool run_qhull(std::span<const Vec3> points, bool triangulate, std::vector<Facet>& facets,
                std::string& complaint) {
   Quiet quiet;
   std::vector<coordT> coordinates(points.size() * 3);
+  const double scale = unit_scale(points);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    for (int k = 0; k < 3; ++k) coordinates[3 * i + k] = points[i][k];
+    for (int k = 0; k < 3; ++k) coordinates[3 * i + k] = scale * points[i][k];
   }
   qhT state;
   qhT* qh = &state;

@@ -170,15 +170,16 @@ Result<ConvexHull> joined(const ConvexHull& a, const ConvexHull& b) {
   return make_convex_hull(points);
 }
 
-// Joins the pair whose hull adds least, as long as that is less than `allowed`.
-void join_parts(std::vector<Part>& parts, double allowed) {
+// Joins the pair whose hull adds least, as long as that is less than `allowed`. Parts further apart
+// than `rounding` are none that were cut from each other.
+void join_parts(std::vector<Part>& parts, double allowed, double rounding) {
   for (;;) {
     double best = allowed;
     std::size_t bi = 0, bj = 0;
     ConvexHull hull;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       for (std::size_t j = i + 1; j < parts.size(); ++j) {
-        if (!parts[i].hull.bounds.grown(1e-9).overlaps(parts[j].hull.bounds)) continue;
+        if (!parts[i].hull.bounds.grown(rounding).overlaps(parts[j].hull.bounds)) continue;
         auto both = joined(parts[i].hull, parts[j].hull);
         if (!both) continue;
         const double added = both->solid.mass - parts[i].hull.solid.mass - parts[j].hull.solid.mass;
@@ -226,8 +227,10 @@ Result<Decomposition> decompose(const Mesh& mesh, const DecompositionOptions& o)
   }
   double total = 0;
   for (const Part& p : parts) total += p.hull.solid.mass;
-  join_parts(parts, std::max(1e-9, o.excess - (total / volume - 1)) / std::max<std::size_t>(parts.size(), 1) *
-                        volume);
+  join_parts(
+      parts,
+      std::max(1e-9, o.excess - (total / volume - 1)) / std::max<std::size_t>(parts.size(), 1) * volume,
+      1e-9 * mesh.bounds.half().maxCoeff());
   Decomposition result;
   total = 0;
   for (Part& p : parts) total += p.hull.solid.mass, result.parts.push_back(std::move(p.hull));

@@ -97,7 +97,8 @@ bool start(const ConvexPair& pair, const GjkResult& overlap, EpaBuffer& e) {
     return (e.vertices[1].w - a).cross(e.vertices[2].w - a).dot(e.vertices[3].w - a);
   };
   // a flat tetrahedron or triangle is cut back until what is left has full dimension
-  if (e.vertex_count == 4 && std::abs(volume()) <= 1e-12 * std::pow(overlap.scale, 3)) e.vertex_count = 3;
+  const double scale3 = overlap.scale * overlap.scale * overlap.scale;
+  if (e.vertex_count == 4 && std::abs(volume()) <= 1e-12 * scale3) e.vertex_count = 3;
   if (e.vertex_count >= 3) {
     const Vec3 ab = e.vertices[1].w - e.vertices[0].w, ac = e.vertices[2].w - e.vertices[0].w;
     if (e.vertex_count == 3 && ab.cross(ac).norm() <= 1e-10 * overlap.scale * overlap.scale)

@@ -115,6 +115,8 @@ struct Side {
 // (5) [rad]. A corner may lean: the corners of a face that is not quite flush are all wanted. A vertex within
 // a face or a straight edge may not: its only normals are those of the surface around it.
 constexpr double kLean = 0.2, kFlush = 1e-3;
+// Of a mesh's size: nearer to its surface, the direction to it has lost all but seven of its digits.
+constexpr double kOnSurface = 1e-9;
 
 // d lies within the cone of vertex v.
 bool is_tip(const Mesh& m, int v, const Vec3& d) {
@@ -143,8 +145,9 @@ void point_contact(const Side& k, const Vec3& p, std::uint32_t on_m, double marg
   const double separation = at.inside ? -at.distance : at.distance;
   if (at.face < 0 || separation > margin) return;
   const Vec3 away = at.inside ? Vec3(at.point - p) : Vec3(p - at.point);
-  // on the surface itself the direction is the face's
-  const Vec3 n = at.distance > 1e-9 ? Vec3(away / at.distance) : k.s.face_normals[at.face];
+  // on the surface itself, as far as rounding can tell, the direction is the face's
+  const double rounding = kOnSurface * k.s.bounds.half().maxCoeff();
+  const Vec3 n = at.distance > rounding ? Vec3(away / at.distance) : k.s.face_normals[at.face];
   if (!may_push(Vec3(-(k.X.R.transpose() * n)))) return;
   const Vec3 middle = k.X_AS * Vec3(0.5 * (p + at.point)), n_A = k.X_AS.R * n;
   const std::uint32_t on_s = feature_of(k.s, at);

@@ -121,7 +121,7 @@ int make_sides(const FacePolygon& ref, const Frame& f, Side* sides, double* size
   for (int i = 0; i < ref.count; ++i) {
     const int j = i + 1 < ref.count ? i + 1 : 0;
     const double ds = s[j] - s[i], dt = t[j] - t[i];
-    const double inv = 1 / std::max(std::sqrt(ds * ds + dt * dt), 1e-300);
+    const double length = std::sqrt(ds * ds + dt * dt), inv = length > 0 ? 1 / length : 0;
     sides[i] = {dt * inv, -ds * inv, (dt * s[i] - ds * t[i]) * inv};
   }
   return ref.count;

@@ -90,14 +90,14 @@ double deepest(const Patch& patch) {
 
 // Several normals: a patch that is far deeper than another counts only if one of its points is really that
 // deep in the solid. A box that has sunk a little into a solid from above overlaps its side faces too, and
-// those must not push.
-void drop_indirect(const Mesh& mesh, CollisionWorkspace::Impl& ws) {
+// those must not push. `rounding`: a depth that is none [m].
+void drop_indirect(const Mesh& mesh, double rounding, CollisionWorkspace::Impl& ws) {
   if (ws.cluster_count < 2 || mesh.use != MeshUse::kSolid) return;
   double shallowest = -1e300;
   for (int i = 0; i < ws.cluster_count; ++i) shallowest = std::max(shallowest, deepest(ws.clusters[i]));
   for (int i = 0; i < ws.cluster_count; ++i) {
     Patch& patch = ws.clusters[i];
-    if (deepest(patch) >= 5 * shallowest - 1e-9) continue;
+    if (deepest(patch) >= 5 * shallowest - rounding) continue;
     const bool real = std::any_of(patch.points, patch.points + patch.count, [&](const PatchPoint& p) {
       const MeshPoint at = nearest_point(mesh, p.position + 0.5 * p.separation * patch.normal);
       return at.distance >= -0.2 * p.separation;
@@ -153,7 +153,7 @@ void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const 
       ws.stack.push_back(i + 1);
     }
   }
-  drop_indirect(mesh, ws);
+  drop_indirect(mesh, 1e-9 * convex.extent, ws);
   if (ws.cluster_count == 0 && mesh.use == MeshUse::kSolid) add_if_swallowed(convex, X, mesh, ws);
   emit_clusters(ws, convex.extent, X_WM, true, out);
 }

@@ -34,7 +34,11 @@ std::optional<SceneCastHit> shape_cast(const Broadphase& scene, std::span<const 
                                        const Shape& moving, const Transform& X, const Vec3& d,
                                        CollisionWorkspace& ws, const ImpactOptions& options) {
   std::optional<SceneCastHit> best;
-  const Aabb box = bounding_box(moving, X).grown(options.target + options.tolerance);
+  // a target that follows from the sizes is at most that of a ball around the moving shape
+  const double most = impact_target(Shape::sphere(bounding_radius(moving)), Shape::plane());
+  const double target = options.target < 0 ? most : options.target;
+  const Aabb box =
+      bounding_box(moving, X).grown(target + (options.tolerance < 0 ? target : options.tolerance));
   scene.cast(box, d, 1, [&](ProxyId id, double within) {
     const auto hit = shape_cast(moving, X, d, *colliders[id].shape, colliders[id].pose, ws, options);
     if (!hit) return within;

@@ -45,14 +45,16 @@ std::vector<Diagnostic> check(const Shape& shape, const std::string& where) {
   }
   if (shape.kind() >= ShapeKind::kHull) return found;  // checked when they were made
   const Vec3& s = shape.size();
-  // 1e-6 to 1e6 m: beyond, squares and cubes of sizes leave the range in which tolerances mean anything
-  const bool thin_capsule = shape.kind() == ShapeKind::kCapsule && s.z() >= 0 && s.z() < 1e-6;
+  // Not what is plausible, but what can be computed: the broad phase has boxes and their surfaces as single
+  // floats, inertias are fifth powers.
+  constexpr double kLeast = 1e-15, kMost = 1e15;  // [m]
+  const bool thin_capsule = shape.kind() == ShapeKind::kCapsule && s.z() >= 0 && s.z() < kLeast;
   const double least = thin_capsule ? std::min(s.x(), s.y()) : s.minCoeff();
-  if (!s.allFinite() || !(least >= 1e-6) || s.maxCoeff() > 1e6) {
+  if (!s.allFinite() || !(least >= kLeast) || s.maxCoeff() > kMost) {
     found.push_back(
         {Severity::kError, where,
-         fmt::format("{} has size ({:g}, {:g}, {:g}) m; every size must be between 1e-6 and 1e6 m",
-                     to_string(shape.kind()), s.x(), s.y(), s.z()),
+         fmt::format("{} has size ({:g}, {:g}, {:g}) m; every size must be between {:g} and {:g} m",
+                     to_string(shape.kind()), s.x(), s.y(), s.z(), kLeast, kMost),
          "check the sizes and the units"});
   }
   return found;

@@ -44,6 +44,7 @@ inline constexpr std::array kSettingNumbers = {
     Field<WorldSettings>{"dt", &WorldSettings::dt},
     Field<WorldSettings>{"tolerance", &WorldSettings::tolerance},
     Field<WorldSettings>{"acceptable", &WorldSettings::acceptable},
+    Field<WorldSettings>{"quickstep_relaxation", &WorldSettings::quickstep_relaxation},
     Field<WorldSettings>{"contact_margin", &WorldSettings::contact_margin},
     Field<WorldSettings>{"restitution_threshold", &WorldSettings::restitution_threshold},
 };
@@ -52,6 +53,8 @@ inline constexpr std::array kSettingIntegers = {
     Field<WorldSettings, int>{"max_sweeps", &WorldSettings::max_sweeps},
     Field<WorldSettings, int>{"max_newton", &WorldSettings::max_newton},
     Field<WorldSettings, int>{"max_newton_rows", &WorldSettings::max_newton_rows},
+    Field<WorldSettings, int>{"pyramid_faces", &WorldSettings::pyramid_faces},
+    Field<WorldSettings, int>{"quickstep_iterations", &WorldSettings::quickstep_iterations},
     Field<WorldSettings, int>{"threads", &WorldSettings::threads},
 };
 inline constexpr std::array kSettingFlags = {
@@ -136,11 +139,11 @@ inline constexpr std::array kForceVectors = {
 static_assert(sizeof(Surface) == kSurfaceFields.size() * sizeof(double));
 static_assert(sizeof(DofProperties) == (kDofFields.size() + 2) * sizeof(double));  // lower, upper
 static_assert(sizeof(StabilizationSettings) == (kStabilizationFields.size() + 1) * sizeof(double));  // kind
-static_assert(sizeof(PenaltySettings) == kPenaltyFields.size() * sizeof(double));
-static_assert(sizeof(SleepSettings) == (kSleepFields.size() + 1) * sizeof(double));  // enabled
+static_assert(sizeof(PenaltySettings) == (kPenaltyFields.size() + 1) * sizeof(double));  // is_explicit
+static_assert(sizeof(SleepSettings) == (kSleepFields.size() + 1) * sizeof(double));      // enabled
 static_assert(sizeof(WorldSettings) - sizeof(StabilizationSettings) - sizeof(PenaltySettings) -
                   sizeof(SleepSettings) ==
-              (kSettingNumbers.size() + 5) * sizeof(double));  // integers, flags and words, packed
+              (kSettingNumbers.size() + 6) * sizeof(double));  // integers, flags and words, packed
 
 /// In the order of SensorKind, as words of the table.
 inline constexpr std::array<std::string_view, 24> kSensorWords = {"joint-position",

@@ -121,7 +121,10 @@ void read_settings(const YamlNode& node, WorldSettings& s) {
     get_fields(*at, kStabilizationFields, s.stabilization);
     if (get(*at, "kind", word)) s.stabilization.kind = *stabilization_from_name(word);
   }
-  if (const YamlNode* at = node.find("penalty")) get_fields(*at, kPenaltyFields, s.penalty);
+  if (const YamlNode* at = node.find("penalty")) {
+    get_fields(*at, kPenaltyFields, s.penalty);
+    get(*at, "explicit", s.penalty.is_explicit);
+  }
   if (const YamlNode* at = node.find("sleep")) {
     get_fields(*at, kSleepFields, s.sleep);
     get(*at, "enabled", s.sleep.enabled);

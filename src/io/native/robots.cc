@@ -22,6 +22,7 @@ LoadOptions options_of(NativeContext& c, const YamlNode& node, const Copy& copy)
   options.pose = c.in_world(X);
   options.base = Base::kAuto;
   if (get(node, "base", word) && word != "auto") options.base = word == "fixed" ? Base::kFixed : Base::kFree;
+  get(node, "overlapping_touch", options.overlapping_touch);
   options.mesh_collision = MeshCollision::kHull;
   if (get(node, "mesh_collision", word) && word != "hull") {
     options.mesh_collision = word == "solid" ? MeshCollision::kSolid : MeshCollision::kDecomposed;

@@ -59,7 +59,7 @@ class Writer {
     const WorldSettings fallback;
     const bool words = s.integrator == fallback.integrator && s.contact == fallback.contact &&
                        s.solver == fallback.solver && s.stabilization.kind == fallback.stabilization.kind &&
-                       s.sleep.enabled == fallback.sleep.enabled;
+                       s.sleep.enabled == fallback.sleep.enabled && !s.penalty.is_explicit;
     return words && !differs(kSettingNumbers, s) && !differs(kSettingIntegers, s) &&
            !differs(kSettingFlags, s) && !differs(kStabilizationFields, s.stabilization) &&
            !differs(kPenaltyFields, s.penalty) && !differs(kSleepFields, s.sleep);
@@ -85,9 +85,10 @@ class Writer {
       out_.put_fields(kStabilizationFields, s.stabilization);
       out_.end_map();
     }
-    if (differs(kPenaltyFields, s.penalty)) {
+    if (s.penalty.is_explicit || differs(kPenaltyFields, s.penalty)) {
       out_.key("penalty");
       out_.begin_map(true);
+      if (s.penalty.is_explicit) out_.put("explicit", true);
       out_.put_fields(kPenaltyFields, s.penalty);
       out_.end_map();
     }

@@ -95,6 +95,8 @@ constexpr Key kRobotKeys[] = {
     Key{"q", kNamed, "", "Where its joints start, by name without the prefix."}.in("rad or m"),
     {"keyframe", kText, "", "One of its own states to start from."},
     Key{"mesh_collision", kWord, "hull", "How its meshes meet others."}.one_of("hull decomposed solid"),
+    {"overlapping_touch", kFlag, "false",
+     "URDF, SDF: also links that overlap where all joints are at zero; else they never touch."},
     Key{"repeat", kListOrSection, "", "Several of them."}.a("repeat"),
 };
 

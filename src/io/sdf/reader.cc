@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/png.h"
 #include "io/root_joint.h"
+#include "io/zero_pose.h"
 #include "karakuri/spatial/rotation.h"
 
 namespace karakuri::io {
@@ -71,6 +72,7 @@ class SdfReader {
     }
     for (std::uint64_t i = 0; i < root.WorldCount(); ++i) read_world(*root.WorldByIndex(i), i);
     if (build_.report.ok()) build_.hold_massless_joints();
+    leave_out_overlaps(build_, robots_);
     return build_.finish();
   }
 
@@ -127,7 +129,16 @@ class SdfReader {
     // joints of the outer model may hold links of the inner ones, which hang on nothing until then
     for (std::uint64_t i = 0; i < model.JointCount() && !fixed; ++i)
       read_joint(*model.JointByIndex(i), scope);
-    if (outermost) hang_roots(scope, fixed);
+    if (!outermost) return;
+    if (!fixed) remember_robot(model.Name(), where);
+    hang_roots(scope, fixed);
+  }
+
+  /// Of an outermost model.
+  void remember_robot(const std::string& name, const std::string& where) {
+    Robot robot{build_.options.prefix + name, where, {}};
+    for (const std::string& link : order_) robot.links.push_back(links_[link].id);
+    robots_.push_back(std::move(robot));
   }
 
   struct Placed {
@@ -423,6 +434,7 @@ class SdfReader {
   Resolver resolver_;
   std::map<std::string, Placed> links_;
   std::vector<std::string> order_;
+  std::vector<Robot> robots_;
   Placed world_;
   int last_group_ = 0;
 };

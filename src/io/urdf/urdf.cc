@@ -11,6 +11,7 @@
 #include "io/root_joint.h"
 #include "io/urdf/schema.h"
 #include "io/xml.h"
+#include "io/zero_pose.h"
 
 namespace karakuri {
 
@@ -56,11 +57,19 @@ class UrdfReader {
       if (e.name == "sensor") read_sensor(e);
     }
     if (build_.report.ok()) build_.hold_massless_joints();
+    leave_out_overlaps(build_, std::vector{as_robot(robot)});
     return build_.finish();
   }
 
  private:
   std::string where(const XmlElement& e) const { return xml_.where(e); }
+
+  Robot as_robot(const XmlElement& e) {
+    Robot robot{build_.options.prefix + build_.out.name, where(e), {}};
+    for (const auto& [name, link] : links_)
+      if (link.id != build_.mechanism().world()) robot.links.push_back(link.id);
+    return robot;
+  }
 
   Transform origin(const XmlElement& e) const {
     const XmlElement* o = e.child("origin");

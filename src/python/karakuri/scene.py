@@ -55,14 +55,17 @@ def load(
     strict: bool = False,
     package_paths: list[str] | tuple[str, ...] = (),
     behaviours: bool = True,
+    overlapping_touch: bool = False,
 ) -> World:
     """A world from a file: native YAML, URDF, MJCF or SDF; or the name of a bundled scene.
 
     seed is that of the world's random numbers; keyframe where to start; base how the root of a URDF stands ('auto',
     'fixed', 'free'); strict makes errors of warnings; package_paths are folders in which package:// is looked for.
-    behaviours: whether Python files that the scene names run before each step.
+    behaviours: whether Python files that the scene names run before each step; overlapping_touch: whether links of a
+    URDF or SDF touch that overlap where all joints are at zero.
     """
-    world = World._load(_find(path), seed, keyframe, base, strict, [str(p) for p in package_paths])
+    packages = [str(p) for p in package_paths]
+    world = World._load(_find(path), seed, keyframe, base, strict, packages, overlapping_touch)
     named = world._named_behaviours()
     if behaviours and named:
         world._run_behaviours(Runner(world, named))

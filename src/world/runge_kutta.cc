@@ -1,0 +1,225 @@
+// RK4 (Nakaoka et al. 2007): impulses become forces lambda / h, held over the step while the smooth part
+// moves. Loops are held anew at each stage, so that they are moved along at fourth order too.
+//
+// Springs, dampers and drives that are stiff for the step (free_motion.cc) are held as well, at what they
+// give at the end of the implicit step that the impulses were found for:
+//   effort = tau - h (D + h K) (v+ - v) / h                                                               (1)
+// and the stages have the mass matrix without them. Of one mass m on one spring this is, with kappa = h^2 k /
+// m and delta = h d / m, a linear map of determinant (1 + kappa / 2) / (1 + kappa + delta): stable for any.
+// What is soft follows the stages and keeps the fourth order.
+//
+// Bounces act at the start of the step, before anything moves.
+#include <algorithm>
+#include <cmath>
+
+#include "karakuri/dynamics/aba.h"
+#include "karakuri/model/configuration.h"
+#include "karakuri/spatial/rotation.h"
+#include "world/impl.h"
+#include "world/spin_inertia.h"
+
+namespace karakuri {
+
+namespace {
+
+Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
+  return {v.data(), static_cast<Eigen::Index>(v.size())};
+}
+
+/// dq/dt: as v, but of quaternions (0, w) q / 2.
+void configuration_rate(const Model& model, const std::vector<double>& q, const std::vector<double>& v,
+                        std::vector<double>& rate) {
+  for (const Body& body : model.bodies) {
+    const int plain = has_quaternion(body.kind) ? body.dofs - 3 : body.dofs;
+    for (int k = 0; k < plain; ++k) rate[body.first_q + k] = v[body.first_v + k];
+    if (plain == body.dofs) continue;
+    const double* at = q.data() + body.first_q + plain;
+    const double* w = v.data() + body.first_v + plain;
+    const Quat turned = Quat(0, w[0], w[1], w[2]) * Quat(at[0], at[1], at[2], at[3]);
+    double* out = rate.data() + body.first_q + plain;
+    out[0] = 0.5 * turned.w(), out[1] = 0.5 * turned.x(), out[2] = 0.5 * turned.y(),
+    out[3] = 0.5 * turned.z();
+  }
+}
+
+void normalize_quaternions(const Model& model, const Tree& tree, std::vector<double>& q) {
+  for (int b = tree.first; b < tree.last; ++b) {
+    const Body& body = model.bodies[b];
+    if (!has_quaternion(body.kind)) continue;
+    double* at = q.data() + body.first_q + body.dofs - 3;
+    const Quat unit = normalized_or_identity(Quat(at[0], at[1], at[2], at[3]));
+    at[0] = unit.w(), at[1] = unit.x(), at[2] = unit.y(), at[3] = unit.z();
+  }
+}
+
+void normalize_quaternions(const Model& model, std::vector<double>& q) {
+  for (const Tree& tree : model.trees) normalize_quaternions(model, tree, q);
+}
+
+/// A force along a row, on both its bodies, beside what acts on them already.
+void add_force_along(World::Impl& w, const ImpulseRow& row, double force) {
+  for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}}) {
+    const Vec3 f = sign * force * row.force;
+    const Vec3 arm = row.point - Vec3(w.ws.pose[body].p);
+    w.f_ext[body] = w.f_ext[body] + Force{sign * force * row.moment + arm.cross(f), f};
+  }
+}
+
+/// The impulses of the step as forces on bodies.
+void hold_impulses(World::Impl& w, double h) {
+  int first = 0;  // rows of loops that the stages hold themselves come first
+  if (w.settings.stabilization.kind == Stabilization::kPosition)
+    for (const RowBlock& block : w.rows.blocks)
+      if (is_held(block.source)) first = block.row + block.size;
+  for (int i = first; i < w.rows.size(); ++i) {
+    const double force = w.rows.lambda[i] / h;
+    if (force == 0) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[i]; row; row = row->more) add_force_along(w, *row, force);
+  }
+  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i)
+    add_force_along(w, w.penalty_rows[i], w.penalty_impulses[i] / h);
+}
+
+/// The efforts that are held, from the velocities at the end of the implicit step.  (1)
+void hold_efforts(World::Impl& w, double h) {
+  for (int i = 0; i < w.model.nv; ++i) {
+    const double change = w.implicit[i] > 0 ? w.implicit[i] * (w.v_end[i] - w.state.v[i]) / h : 0;
+    w.held_effort[i] = w.implicit[i] > 0 ? w.tau[i] - change : w.effort[i];
+  }
+}
+
+/// Efforts at a stage.
+void efforts_of(World::Impl& w, const State& at) {
+  w.tau = w.held_effort;
+  for (const World::Impl::Passive& p : w.passive_dofs) {
+    if (w.implicit[p.dof] > 0) continue;
+    w.tau[p.dof] -= p.damping * at.v[p.dof];
+    if (p.stiffness > 0) w.tau[p.dof] -= p.stiffness * (dof_position(w.model, at.q_view(), p.dof) - p.rest);
+  }
+  for (const std::int32_t i : w.driven_dofs) {
+    if (w.implicit[i] > 0 || w.drive_is_row[i]) continue;
+    const Drive& drive = w.drives[i];
+    w.tau[i] += drive.stiffness * (drive.q_target - dof_position(w.model, at.q_view(), i)) +
+                drive.damping * (drive.v_target - at.v[i]);
+  }
+}
+
+/// The centre of mass of a free body flies along the parabola of the forces on it, whatever its spin does to
+/// its origin. All in the axes of its joint's frame F.
+/// @param v    before the stages
+/// @param far  whether it turned further than the stages see
+void place_center(World::Impl& w, const Body& root, int i, const Eigen::Matrix<double, 6, 1>& v, bool far,
+                  double h) {
+  const Vec3 com = w.model.free_bodies[root.extra].com;
+  if (com.isZero(0) && !far) return;
+  const auto arm_at = [&](const std::vector<double>& q) {
+    const double* at = q.data() + root.first_q + 3;
+    return Vec3(Quat(at[0], at[1], at[2], at[3]) * com);
+  };
+  const Vec3 effort(w.held_effort.data() + root.first_v);
+  const Vec3 change =
+      h / root.mass *
+      (effort + Mat3(root.R_PF).transpose() * (w.f_ext[i].force + root.mass * w.model.gravity));
+  const Vec3 arm = arm_at(w.q_before), arm_after = arm_at(w.state.q),
+             v_c = v.head<3>() + v.tail<3>().cross(arm);
+  Eigen::Map<Vec3> q(w.state.q.data() + root.first_q), linear(w.state.v.data() + root.first_v);
+  q = Vec3(w.q_before.data() + root.first_q) + arm + h * (v_c + 0.5 * change) - arm_after;
+  linear = v_c + change - Vec3(w.state.v.data() + root.first_v + 3).cross(arm_after);
+}
+
+/// A free body that turns far in a step: the stages would lose track of it. It keeps its angular momentum,
+/// but for what acts on it, as under the other integrators.
+/// @param v  before the stages
+void turn_by_momentum(World::Impl& w, const Body& root, int i, const Eigen::Matrix<double, 6, 1>& v,
+                      double h) {
+  using world_detail::SpinInertia;
+  const double* at = w.q_before.data() + root.first_q + 3;
+  const Quat before(at[0], at[1], at[2], at[3]);
+  const Mat3 to_F = Mat3(root.R_PF).transpose();
+  const Vec3 arm = before * Vec3(w.model.free_bodies[root.extra].com), force = to_F * w.f_ext[i].force;
+  const double* effort = w.held_effort.data() + root.first_v;
+  const Vec3 moment = to_F * w.f_ext[i].moment + Vec3(effort + 3) - arm.cross(force + Vec3(effort));
+  const Vec3 L = SpinInertia(w, root, before).momentum(v.tail<3>()) + h * moment;
+  const Quat half = quat_exp(0.5 * h * SpinInertia(w, root, before).velocity(L)) * before;
+  const Quat after =
+      normalized_or_identity(quat_exp(h * SpinInertia(w, root, half.normalized()).velocity(L)) * before);
+  double* to = w.state.q.data() + root.first_q + 3;
+  to[0] = after.w(), to[1] = after.x(), to[2] = after.y(), to[3] = after.z();
+  Eigen::Map<Vec3>(w.state.v.data() + root.first_v + 3) = SpinInertia(w, root, after).velocity(L);
+}
+
+/// Whether a free body turns so far in the step that RK4 does not see it turn.
+bool turns_far(const Eigen::Matrix<double, 6, 1>& v, const double* after, double h) {
+  constexpr double kFar = 1;  // [rad]
+  const Vec3 w_after(after + 3);
+  return !(h * v.tail<3>().norm() < kFar && h * w_after.norm() < kFar);
+}
+
+/// What the stages add up to.
+void move_tree(World::Impl& w, int t, double h) {
+  const Tree& tree = w.model.trees[t];
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  if (!w.trees[t].responds()) {
+    if (w.trees[t].kinematic && !w.trees[t].quarantined)
+      integrate(w.model, tree.first, tree.last, w.state.q_view(), w.state.v_view(), h);
+    return;
+  }
+  if (w.slowed[t]) {  // before something that it would have passed: its way is that of continuous.cc
+    std::copy(w.v_end.begin() + root.first_v, w.v_end.begin() + last.first_v + last.dofs,
+              w.state.v.begin() + root.first_v);
+    return integrate(w.model, tree.first, tree.last, w.state.q_view(), w.state.v_view(), h);
+  }
+  Eigen::Matrix<double, 6, 1> v;
+  if (root.alone) v = Eigen::Map<const Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v);
+  for (int i = root.first_q; i < last.first_q + q_size(last.kind); ++i) w.state.q[i] += h * w.sum_q[i];
+  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) w.state.v[i] += h * w.sum_v[i];
+  normalize_quaternions(w.model, tree, w.state.q);
+  if (!root.alone) return;
+  const bool far = turns_far(v, w.state.v.data() + root.first_v, h);
+  if (far) turn_by_momentum(w, root, tree.first, v, h);
+  place_center(w, root, tree.first, v, far, h);
+}
+
+}  // namespace
+
+void World::Impl::runge_kutta(double h) {
+  World::Impl& w = *this;
+  constexpr double kReach[] = {0, 0.5, 0.5, 1}, kWeight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  if (std::any_of(bounce.begin(), bounce.end(), [](double x) { return x != 0; }))
+    apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(bounce.data(), rows.size()), ws,
+                   state.v_view());
+  hold_efforts(w, h);
+  for (std::size_t t = 0; t < trees.size(); ++t) remember_energy(static_cast<int>(t), v_end, h);
+  ws.diagonal = model.armature;
+  hold_impulses(w, h);
+  std::fill(w.sum_q.begin(), w.sum_q.end(), 0.0);
+  std::fill(w.sum_v.begin(), w.sum_v.end(), 0.0);
+  w.stage.q = w.state.q;
+  w.stage.v = w.state.v;
+  for (int s = 0; s < 4; ++s) {
+    if (s > 0) {  // rate_q and a are those of the stage before
+      for (int i = 0; i < w.model.nq; ++i) w.stage.q[i] = w.state.q[i] + kReach[s] * h * w.rate_q[i];
+      for (int i = 0; i < w.model.nv; ++i) w.stage.v[i] = w.state.v[i] + kReach[s] * h * w.acceleration[i];
+    }
+    if (s > 0 &&
+        !w.model.loops.empty()) {  // the same motion is followed from the nearest state that it can have
+      normalize_quaternions(w.model, w.stage.q);
+      w.close_loops(w.stage, h);
+      w.project_on_loops(w.stage);
+    }
+    configuration_rate(w.model, w.stage.q, w.stage.v, w.rate_q);
+    w.stage_q = w.stage.q;
+    normalize_quaternions(w.model, w.stage.q);
+    efforts_of(w, w.stage);
+    aba(w.model, w.stage, as_vector(w.tau), w.f_ext, w.ws, as_vector(w.acceleration));
+    w.hold_loops(w.acceleration);
+    std::swap(w.stage.q, w.stage_q);
+    for (int i = 0; i < w.model.nq; ++i) w.sum_q[i] += kWeight[s] * w.rate_q[i];
+    for (int i = 0; i < w.model.nv; ++i) w.sum_v[i] += kWeight[s] * w.acceleration[i];
+  }
+  for (std::size_t t = 0; t < w.trees.size(); ++t) move_tree(w, static_cast<int>(t), h);
+  if (w.is_shifted) integrate(w.model, w.state.q_view(), as_vector(w.shift), 1);
+  for (std::size_t t = 0; t < trees.size(); ++t) limit_energy(static_cast<int>(t));
+}
+
+}  // namespace karakuri
