@@ -4,6 +4,7 @@
 
 #include "dynamics/composite.h"
 #include "karakuri/model/configuration.h"
+#include "karakuri/spatial/rotation.h"
 
 namespace karakuri {
 
@@ -129,13 +130,42 @@ double potential_energy(const Model& model, const State& state, const Workspace&
   return energy;
 }
 
+Vec3 rotation_spring_effort(const Vec3& stiffness, const Vec3& phi) {
+  return -quat_log_rate(phi).transpose() * stiffness.cwiseProduct(phi);
+}
+
 void add_passive_efforts(const Model& model, const State& state, VecOut tau) {
   assert(tau.size() == model.nv);
-  for (int v = 0; v < model.nv; ++v) {
-    const DofProperties& p = model.dof_properties[v];
-    if (p.stiffness > 0) tau[v] -= p.stiffness * displacement(model, state, v);
-    tau[v] -= p.damping * state.v[v];
+  for (const Body& body : model.bodies) {
+    const int plain = has_quaternion(body.kind) ? body.dofs - 3 : body.dofs;
+    for (int v = body.first_v; v < body.first_v + body.dofs; ++v) {
+      const DofProperties& p = model.dof_properties[v];
+      if (p.stiffness > 0 && v < body.first_v + plain) tau[v] -= p.stiffness * displacement(model, state, v);
+      tau[v] -= p.damping * state.v[v];
+    }
+    if (plain == body.dofs) continue;
+    const int first = body.first_v + plain;
+    Vec3 stiffness, phi;
+    for (int k = 0; k < 3; ++k) stiffness[k] = model.dof_properties[first + k].stiffness;
+    if (stiffness.isZero(0)) continue;
+    for (int k = 0; k < 3; ++k) phi[k] = displacement(model, state, first + k);
+    tau.segment<3>(first) += rotation_spring_effort(stiffness, phi);
   }
+}
+
+TreeMotion sum_of(std::span<const TreeMotion> trees) {
+  TreeMotion sum;
+  for (const TreeMotion& t : trees) {
+    sum.mass += t.mass;
+    sum.center += t.mass * t.center;
+  }
+  sum.center /= sum.mass;
+  for (const TreeMotion& t : trees) {
+    const Vec3 d = t.center - sum.center;
+    sum.momentum = sum.momentum + Force{t.momentum.moment + d.cross(t.momentum.force), t.momentum.force};
+    sum.inertia += t.inertia - t.mass * skew(d) * skew(d);
+  }
+  return sum;
 }
 
 }  // namespace karakuri

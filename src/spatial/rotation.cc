@@ -34,6 +34,14 @@ Vec3 quat_log(const Quat& q) {
   return scale * v;
 }
 
+Mat3 quat_log_rate(const Vec3& phi) {
+  const double square = phi.squaredNorm(), t = 0.5 * std::sqrt(square);
+  constexpr double kSmall = 1e-4;  // of phi^2: what the series leaves out is below rounding
+  const double c = square < kSmall ? 1.0 / 12 + square / 720 : (1 - t / std::tan(t)) / square;
+  const Mat3 S = skew(phi);
+  return Mat3::Identity() - 0.5 * S + c * S * S;
+}
+
 Mat3 rotation_exp(const Vec3& phi) { return quat_exp(phi).toRotationMatrix(); }
 
 Vec3 rotation_log(const Mat3& R) { return quat_log(Quat(R)); }

@@ -268,6 +268,9 @@ void hold_what_does_not_respond(World::Impl& w) {
   if (!w.has_unresponsive) return;
   w.release_unresponsive(w.rows.impulses);
   w.release_unresponsive(w.rows.parts);
+  w.row_carried.resize(w.rows.size());
+  row_velocities(w.rows.impulses, w.ws, Eigen::Map<Eigen::VectorXd>(w.row_carried.data(), w.rows.size()));
+  for (int i = 0; i < w.rows.size(); ++i) w.row_carried[i] = w.row_velocity[i] - w.row_carried[i];
 }
 
 }  // namespace

@@ -51,35 +51,42 @@ void find_shifted(World::Impl& w) {
   }
 }
 
-/// (3)
-void shorten(World::Impl& w, int t) {
-  const Tree& tree = w.model.trees[t];
-  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-  const double most = kMost * w.shift_warranted[t];
-  const double share = w.shifted[t] > most ? most / w.shifted[t] : 1;
-  if (share == 1) return;
-  for (int i = root.first_v; i < last.first_v + last.dofs; ++i) w.shift[i] *= share;
-  w.shifted[t] = most;
-}
-
-/// What the shift raises, of height: energy that overlaps had stored, as far as their forces over their
-/// depths account for it [J].
-double energy_released(World::Impl& w, double h) {
-  const Eigen::Map<const Eigen::VectorXd> shift(w.shift.data(), w.model.nv);
-  double risen = 0, stored = 0;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    if (!(w.shift_warranted[t] > 0)) continue;
-    const Tree& tree = w.model.trees[t];
-    body_velocities(w.model, w.ws, shift, tree, w.trial_velocity);
-    for (int i = tree.first; i < tree.last; ++i) {
-      const Vec3 moment = Mat3(w.ws.pose[i].R) * Vec3(w.model.bodies[i].mass_com);
-      const Workspace::Velocity& by = w.trial_velocity[i];
-      risen -= w.model.gravity.dot(w.model.bodies[i].mass * Vec3(by.v) + Vec3(by.w).cross(moment));
+/// Whether something that does not respond pushes a tree of the set, by its root.
+void find_pushed_sets(World::Impl& w) {
+  std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
+  for (const RowBlock& block : w.rows.blocks) {
+    if (w.correction[block.row] == 0) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) {
+      const int a = w.tree_of[row->body], b = w.tree_of[row->other];
+      if ((a < 0) != (b < 0)) w.pushed[w.root_of(std::max(a, b))] = 1;
     }
   }
-  for (const RowBlock& block : w.rows.blocks)
-    stored += std::max(0.0, -world_detail::wanted_shift(w, block, h)) * w.total[block.row] / h;
-  return std::clamp(risen, 0.0, std::max(0.0, stored));
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (w.model.bodies[w.model.trees[t].first].kind != JointKind::kFree)
+      w.pushed[w.root_of(static_cast<int>(t))] = 1;
+}
+
+/// (3). Trees that push nothing but each other are shortened alike, so that their centre of mass stays.
+void shorten(World::Impl& w) {
+  find_pushed_sets(w);
+  const auto share_of = [&](std::size_t t) {
+    const double most = kMost * w.shift_warranted[t];
+    return w.shifted[t] > most ? most / w.shifted[t] : 1;
+  };
+  std::vector<double>& share = w.free_until;  // by root
+  std::fill(share.begin(), share.end(), 1.0);
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    double& of_set = share[w.root_of(static_cast<int>(t))];
+    if (w.shift_warranted[t] > 0) of_set = std::min(of_set, share_of(t));
+  }
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const int root = w.root_of(static_cast<int>(t));
+    const double own = !(w.shift_warranted[t] > 0) ? 0 : w.pushed[root] ? share_of(t) : share[root];
+    const Tree& tree = w.model.trees[t];
+    const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    for (int i = first.first_v; i < last.first_v + last.dofs && own != 1; ++i) w.shift[i] *= own;
+    w.shifted[t] *= own;
+  }
 }
 
 }  // namespace
@@ -91,23 +98,7 @@ double world_detail::wanted_shift(const World::Impl& w, const RowBlock& block, d
   return undone(s, w.rows.error[block.row] + h * w.row_velocity[block.row] + s.slop, h);
 }
 
-namespace {
-
-/// What rows that give way have given back: the work of springs whose energy nobody counts [J].
-double energy_of_springs(const World::Impl& w) {
-  double sum = 0;
-  for (const RowBlock& block : w.rows.blocks) {
-    if (block.source == RowSource::kDrive || block.source == RowSource::kSpring) continue;  // counted as work
-    for (int i = block.row; i < block.row + block.size; ++i)
-      if (w.rows.compliance[i] > 0) sum += std::max(0.0, w.total[i] * w.row_velocity[i]);
-  }
-  return sum;
-}
-
-}  // namespace
-
 void World::Impl::find_shift(double h) {
-  released = energy_of_springs(*this);
   is_shifted = std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return slot.corrected; });
   std::fill(shifted.begin(), shifted.end(), 0.0);
   if (!is_shifted) return;
@@ -117,16 +108,7 @@ void World::Impl::find_shift(double h) {
                  Eigen::Map<Eigen::VectorXd>(shift.data(), model.nv));  // (1)
   for (const RowBlock& block : rows.blocks) warrant(*this, block, h);
   find_shifted(*this);
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    if (shift_warranted[t] > 0) {
-      shorten(*this, static_cast<int>(t));
-      continue;
-    }
-    const Tree& tree = model.trees[t];
-    const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
-    std::fill(shift.begin() + root.first_v, shift.begin() + last.first_v + last.dofs, 0.0);
-  }
-  released += energy_released(*this, h);
+  shorten(*this);
 }
 
 }  // namespace karakuri

@@ -157,27 +157,14 @@ void read_impulses(World::Impl& w, double h) {
 
 /// What each drive gave: as a row, or as part of the mass matrix at the end of the step.
 void read_drives(World::Impl& w, double h) {
-  const std::vector<double>& v_end =  // of the implicit step; rk4 goes on from there
-      w.settings.integrator == Integrator::kRk4 ? w.v_end : w.state.v;
   const auto is_awake = [&](int dof) { return w.trees[w.tree_of[w.model.dofs[dof].body]].awake != 0; };
   const bool all = std::all_of(w.trees.begin(), w.trees.end(), [](const auto& tree) { return tree.awake; });
   for (int i = 0; i < w.model.nv; ++i)
     if (all || is_awake(i)) w.drive_effort[i] = w.effort[i];
   for (const std::int32_t i : w.driven_dofs) {
-    const Drive& drive = w.drives[i];
     if (!(all || is_awake(i))) continue;
-    if (w.drive_is_row[i]) {
-      w.drive_effort[i] += w.drive_impulse[i] / h;
-    } else {
-      const bool at_end = w.implicit[i] > 0;
-      const double v = at_end ? v_end[i] : w.v_before[i], ahead = at_end ? h : 0;
-      const double q =
-          dof_position(w.model, Eigen::Map<const Eigen::VectorXd>(w.q_before.data(), w.model.nq), i);
-      const double given =
-          drive.stiffness * (drive.q_target - q - ahead * v) + drive.damping * (drive.v_target - v);
-      w.drive_effort[i] += given;
-      w.drive_impulse[i] = h * given;
-    }
+    if (!w.drive_is_row[i]) w.drive_impulse[i] = h * w.drive_effort_of(i, h);
+    w.drive_effort[i] += w.drive_impulse[i] / h;
   }
 }
 
@@ -351,7 +338,9 @@ void World::Impl::finish(double h) {
   count_stillness(*this, h);
   if (settings.sleep.enabled) sleep(*this);
   view_fresh = past_fresh = false;
-  account_pending = true;
+  report.energy_made = energy_made;
+  report.energy_exchanged = energy_exchanged;
+  report.energy_link = energy_made_by;
   report.motion_lost = motion_lost;
   report.motion_link = motion_lost > 0 ? motion_lost_by : LinkId{};
   if (!breaking.empty()) find_broken();

@@ -20,6 +20,7 @@
 #include "karakuri/dynamics/inverse_diagonal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
+#include "karakuri/spatial/rotation.h"
 #include "world/impl.h"
 #include "world/reach.h"
 
@@ -119,6 +120,7 @@ void World::Impl::tabulate_dofs() {
       tree_reach[t] = std::max(tree_reach[t], world_detail::arm_of(c));
   driven_dofs.clear();
   passive_dofs.clear();
+  rotation_springs.clear();
   limits.clear();
   jointed_trees.clear();
   for (int i = 0; i < model.nv; ++i) {
@@ -128,6 +130,10 @@ void World::Impl::tabulate_dofs() {
     if (p.stiffness > 0 || p.damping > 0)
       passive_dofs.push_back({i, p.stiffness, p.damping, turns ? 0 : p.rest});
     if (drives[i].is_set()) driven_dofs.push_back(i);
+    if (!turns || i != body.first_v + body.dofs - 3) continue;
+    Vec3 k;
+    for (int j = 0; j < 3; ++j) k[j] = model.dof_properties[i + j].stiffness;
+    if (k[0] != k[1] || k[0] != k[2]) rotation_springs.push_back({i, k});
   }
   for (const std::int32_t b : limited_bodies) {
     const Body& body = model.bodies[b];
@@ -143,6 +149,21 @@ void World::Impl::tabulate_dofs() {
   ws.diagonal = model.armature;
 }
 
+void World::Impl::turn_spring_efforts(const State& at, double h, std::vector<double>& efforts) const {
+  for (const RotationSpring& s : rotation_springs) {
+    Vec3 phi, ahead;
+    const double* at_end = implicit.data() + s.first_dof;
+    if (h == 0 && (at_end[0] > 0 || at_end[1] > 0 || at_end[2] > 0)) continue;
+    for (int k = 0; k < 3; ++k) {
+      const int dof = s.first_dof + k;
+      phi[k] = dof_position(model, at.q_view(), dof);
+      ahead[k] = phi[k] + (implicit[dof] > 0 ? h * at.v[dof] : 0);
+    }
+    const Vec3 own = -s.stiffness.cwiseProduct(ahead);
+    Eigen::Map<Vec3>(efforts.data() + s.first_dof) += quat_log_rate(phi).transpose() * own - own;
+  }
+}
+
 void World::Impl::free_motion(double h) {
   ws.free_gyroscopic = settings.integrator == Integrator::kRk4;
   v_before = state.v;
@@ -151,6 +172,7 @@ void World::Impl::free_motion(double h) {
   tau = effort;
   choose_implicit(*this, h);
   add_springs_and_drives(*this, h);
+  turn_spring_efforts(state, h, tau);
   const bool loaded = !forces.empty();
   if (loaded || settings.integrator == Integrator::kRk4) std::fill(f_ext.begin(), f_ext.end(), Force{});
   if (loaded) {

@@ -83,7 +83,7 @@ void World::Impl::impact(int index) {
   const Loop& loop = model.loops[index];
   for (const int body : {loop.body_f, loop.body_m})
     if (tree_of[body] >= 0) wake_tree(tree_of[body]);
-  view_fresh = past_fresh = account_pending = false;
+  view_fresh = past_fresh = false;
   if (!responds(loop.body_f) && !responds(loop.body_m)) return;
   connect_trees();
   const int root = root_of(tree_of[responds(loop.body_f) ? loop.body_f : loop.body_m]);

@@ -49,6 +49,9 @@ struct TreeStatus {
   std::uint8_t kinematic = 0;
   std::uint8_t quarantined = 0;
   double still = 0;  // for how long it has been slow [s]
+  // Energy that the integrator has lost and may give back, see energy_ledger.cc [J]; at first as much as it
+  // may be wrong by.
+  double credit = std::numeric_limits<double>::infinity();
 
   bool responds() const { return awake && !kinematic && !quarantined; }
 };
@@ -106,6 +109,19 @@ struct Persistent {
   Vec3 gravity = kEarthGravity;  // Model::gravity is a copy that the dynamics read
   Random random;
   std::uint64_t steps = 0;
+};
+
+/// What energy_ledger.cc knows of a tree, and in the first one of a set, of all of it [J].
+struct EnergyAccount {
+  std::int32_t parent = 0;  // union-find
+  std::int32_t next = -1;   // of the set
+  bool counts = false;      // it responds
+  bool anchored = false;    // something fixed acts on it
+  double motion = 0, height = 0;
+  double motion_end = 0, smooth = 0, flow = 0;
+  double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
+  // By overlaps that come apart: what they have stored, what they lift, and what that adds to all of it.
+  double stored = 0, risen = 0, lifted = 0;
 };
 
 /// Trees that act on each other in this step, with their blocks of rows.
@@ -231,6 +247,11 @@ struct World::Impl : world_detail::Persistent {
     double stiffness, damping, rest;
   };
   std::vector<Passive> passive_dofs;  // with a spring or a damper of their own
+  struct RotationSpring {
+    std::int32_t first_dof;
+    Vec3 stiffness;
+  };
+  std::vector<RotationSpring> rotation_springs;  // of rotations whose three springs differ
   struct Limits {
     std::int32_t body, dof, q;
     double lower, upper;  // of its one dof; of several, or of a quaternion, q is -1
@@ -277,6 +298,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> row_velocity;        // J v at the start, then at the end of the step
   std::vector<double> row_trial;           // J v with the impulses of the last step
   std::vector<double> row_free;            // J v_free
+  std::vector<double> row_carried;         // the part of J v of bodies that do not respond, where there are any
   std::vector<double> bounce;              // impulses of bouncing, by row
   std::vector<double> total;               // bounce + rows.lambda, by row
   std::vector<double> unanswered;          // those of `total` that v_answered does not know yet
@@ -309,6 +331,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Contact> swept;            // that the motion of a solution meets, see continuous.cc
   std::vector<Manifold> swept_manifolds;
   std::vector<double> v_end;         // nv: velocities that the impulses give, at the end of the step
+  std::vector<double> v_whole, way;  // nv; energy_ledger.cc
+  std::vector<world_detail::EnergyAccount> accounts;  // by tree
   std::vector<std::uint8_t> slowed;  // by tree: whether it was slowed down before what it would have passed
   double motion_lost = 0;            // by that [m]
   LinkId motion_lost_by;
@@ -341,22 +365,23 @@ struct World::Impl : world_detail::Persistent {
   // ---- read-out
   std::vector<Event> events;
   StepTimes times;
-  mutable StepReport report;
-  mutable bool account_pending = false;  // the report's energies are still to be found, see energy_account.cc
-  double released = 0;                   // energy that overlaps gave as they came apart [J]
+  StepReport report;
+  double energy_made = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
+  LinkId energy_made_by;
   mutable Workspace view;                // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
   mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
   mutable std::vector<Force> past_forces;
-  mutable std::vector<double> past_a, past_tau, past_way;  // nv
+  mutable std::vector<double> past_a, past_tau;  // nv
   mutable State past_state;
   mutable bool past_fresh = false;
-
-  std::vector<double> energy_allowed;  // by tree, at the end of the step [J]; infinite: not asked
 
   // ---- the parts of a step; equations and reasons stand in the files
   void substep(double h);
   void free_motion(double h);         // free_motion.cc: efforts, aba, v_free
+  /// Adds to `efforts` what `rotation_springs` give beyond what each dof's own would. @param h  looks ahead so
+  /// far, where they are taken at the end of the step; 0: without those
+  void turn_spring_efforts(const State& at, double h, std::vector<double>& efforts) const;
   void quarantine_infinite_motion();  // quarantine.cc
   void detect(double h);              // detect.cc: contacts, matched with the last step's
   void connect_trees();               // islands.cc: what acts on what; wake
@@ -384,9 +409,10 @@ struct World::Impl : world_detail::Persistent {
   // mass
   Vec3 smooth_change(int tree, double h) const;
   void keep_group_momentum(double h);  // keep_momentum.cc: of trees that loops hold together
-  // keep_energy.cc: before a tree moves with the velocities that the step ends with, and afterwards
-  void remember_energy(int tree, const std::vector<double>& v_end, double h);
-  void limit_energy(int tree);
+  // energy_ledger.cc: before anything moves with the velocities that the step ends with, and afterwards
+  void open_ledger(double h);
+  void close_ledger();
+  double drive_effort_of(int dof, double h) const;  // that is no row
   void quarantine_infinite_states();  // quarantine.cc
   void finish(double h);              // finish.cc: read-outs, events, sleep
 
@@ -440,7 +466,6 @@ struct World::Impl : world_detail::Persistent {
   void refresh_kinematics();  // ws: poses and velocities of the state
   void refresh_view() const;
   void refresh_past() const;
-  void account() const;  // energy_account.cc
   void forget_contacts_of(int tree);
   void collect_pressing(std::vector<ProxyPair>& out) const;
   void emit(EventKind kind, int tree);

@@ -138,22 +138,6 @@ void add_forces(World::Impl& w, int t, double h) {
   if (!joint.moment.isZero(0) || !joint.force.isZero(0)) add(tree.first, joint);
 }
 
-/// Several trees as one rigid body.
-TreeMotion sum_of(std::span<const TreeMotion> trees) {
-  TreeMotion sum;
-  for (const TreeMotion& t : trees) {
-    sum.mass += t.mass;
-    sum.center += t.mass * t.center;
-  }
-  sum.center /= sum.mass;
-  for (const TreeMotion& t : trees) {
-    const Vec3 d = t.center - sum.center;
-    sum.momentum = sum.momentum + Force{t.momentum.moment + d.cross(t.momentum.force), t.momentum.force};
-    sum.inertia += t.inertia - t.mass * skew(d) * skew(d);
-  }
-  return sum;
-}
-
 /// The rigid motion that is missing.
 struct Missing {
   Vec3 shift, velocity, turn, center;

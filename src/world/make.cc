@@ -256,7 +256,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
        {&v_before,      &effort,       &drive_effort, &limit_impulse, &friction_impulse,
         &drive_impulse, &tau,          &acceleration, &implicit,      &held_effort,
         &v_free,        &v_end,        &v_trial,      &shift,         &move,
-        &sum_v,         &limit_before, &past_a,       &past_tau,      &past_way})
+        &sum_v,         &limit_before, &past_a,       &past_tau,      &v_whole,      &way})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);
@@ -280,7 +280,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   motions.resize(count);
   from_outside.resize(count);
   gained.resize(count);
-  energy_allowed.resize(count);
+  accounts.resize(count);
   is_viewed.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
@@ -362,7 +362,7 @@ void World::Impl::after_restore() {
   }
   collect_pressing(pressing);
   events.clear();
-  view_fresh = past_fresh = account_pending = false;
+  view_fresh = past_fresh = false;
 }
 
 void World::Impl::refresh_kinematics() {

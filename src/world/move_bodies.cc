@@ -139,7 +139,6 @@ void World::Impl::find_end_velocities() {
 }
 
 void World::Impl::move_bodies(double h) {
-  find_shift(h);
   if (settings.integrator == Integrator::kRk4) {
     any_groups = false;
     return runge_kutta(h);
@@ -151,9 +150,8 @@ void World::Impl::move_bodies(double h) {
   const bool loops = holds_anything();  // which are closed before momentum is given back
   for (int t = 0; t < count; ++t) {     // all of a tree at once, while its poses are at hand
     remember_momentum(t, h);
-    remember_energy(t, state.v, h);
     if (trees[t].awake && !trees[t].quarantined) move_tree(*this, t, h);
-    if (!loops) give_momentum_back(t, h), limit_energy(t);
+    if (!loops) give_momentum_back(t, h);
   }
   if (!loops) return;
   close_loops(state, h);

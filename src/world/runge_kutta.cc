@@ -102,6 +102,7 @@ void efforts_of(World::Impl& w, const State& at) {
     w.tau[i] += drive.stiffness * (drive.q_target - dof_position(w.model, at.q_view(), i)) +
                 drive.damping * (drive.v_target - at.v[i]);
   }
+  w.turn_spring_efforts(at, 0, w.tau);
 }
 
 /// The centre of mass of a free body flies along the parabola of the forces on it, whatever its spin does to
@@ -189,7 +190,6 @@ void World::Impl::runge_kutta(double h) {
     apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(bounce.data(), rows.size()), ws,
                    state.v_view());
   hold_efforts(w, h);
-  for (std::size_t t = 0; t < trees.size(); ++t) remember_energy(static_cast<int>(t), v_end, h);
   ws.diagonal = model.armature;
   hold_impulses(w, h);
   std::fill(w.sum_q.begin(), w.sum_q.end(), 0.0);
@@ -219,7 +219,6 @@ void World::Impl::runge_kutta(double h) {
   }
   for (std::size_t t = 0; t < w.trees.size(); ++t) move_tree(w, static_cast<int>(t), h);
   if (w.is_shifted) integrate(w.model, w.state.q_view(), as_vector(w.shift), 1);
-  for (std::size_t t = 0; t < trees.size(); ++t) limit_energy(static_cast<int>(t));
 }
 
 }  // namespace karakuri

@@ -18,7 +18,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 7;
+constexpr std::uint32_t kVersion = 8;
 
 /// Into room that is large enough, see Sizer.
 class Writer {
@@ -120,6 +120,7 @@ void visit(Ar& ar, world_detail::TreeStatus& t) {
   visit(ar, t.kinematic);
   visit(ar, t.quarantined);
   visit(ar, t.still);
+  visit(ar, t.credit);
 }
 template <class Ar>
 void visit(Ar& ar, world_detail::SpringSlot& s) {

@@ -58,6 +58,8 @@ void World::step(int count) {
     impl_->events.clear();
     impl_->times = {};
     impl_->motion_lost = 0;
+    impl_->energy_made = impl_->energy_exchanged = impl_->most_made = 0;
+    impl_->energy_made_by = {};
     const int substeps = impl_->settings.substeps;
     const double h = impl_->settings.dt / substeps;
     for (int k = 0; k < substeps; ++k) {
@@ -104,9 +106,12 @@ void World::Impl::substep(double h) {
     if (round == kMostRounds || !meets_more(v_end, h)) break;
   }
   slow_down_what_passes(v_end, h);
+  find_shift(h);
+  open_ledger(h);
   move_bodies(h);
   settle_loops(h);
   keep_group_momentum(h);
+  close_ledger();
   watch.lap(times.integrate);
   finish(h);
   h_now = 0;

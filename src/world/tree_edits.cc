@@ -124,13 +124,13 @@ void fit_scratch(World::Impl& w) {
     state->q.resize(nq), state->v.resize(nv);
   for (std::vector<double>* v :
        {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.v_free, &w.v_end, &w.v_trial, &w.shift,
-        &w.move, &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.past_way})
+        &w.move, &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.v_whole, &w.way})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
   size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.gained,
-       w.energy_allowed, w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
+       w.accounts, w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
   size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
@@ -138,7 +138,7 @@ void fit_scratch(World::Impl& w) {
     slot.tree_subsystem.resize(count, -1);
   }
   w.tabulate_dofs();
-  w.view_fresh = w.past_fresh = w.account_pending = false;
+  w.view_fresh = w.past_fresh = false;
 }
 
 // ---- edits
@@ -389,7 +389,7 @@ Result<JointId> World::attach_as_tree(Joint joint) {
   if (flaws.empty()) flaws = w.apply({.joins = true, .made = joint});
   if (!flaws.empty()) {
     w.state.v = v;
-    w.view_fresh = w.account_pending = false;
+    w.view_fresh = false;
     return flaws;
   }
   all[0].id = w.scene.mechanism.link(joint.child).joint;

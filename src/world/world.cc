@@ -168,7 +168,7 @@ bool World::set_v(JointId id, std::span<const double> v) {
     return false;
   std::copy(v.begin(), v.end(), w.state.v.begin() + joint->first_v);
   w.wake_tree(w.tree_of[joint->body]);
-  w.view_fresh = w.account_pending = false;
+  w.view_fresh = false;
   return true;
 }
 
@@ -230,7 +230,7 @@ void World::Impl::moved_by_hand(int tree) {
     const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
     if (state.loop_closed[i] && (a == tree || b == tree)) wake_tree(a), wake_tree(b);
   }
-  view_fresh = account_pending = false;
+  view_fresh = false;
 }
 
 void World::Impl::forget_contacts_of(int tree) {
@@ -394,10 +394,7 @@ void World::remove_hook(int hook) {
 std::span<const Contact> World::contacts() const { return impl_->contacts; }
 std::span<const Event> World::events() const { return impl_->events; }
 const StepTimes& World::times() const { return impl_->times; }
-const StepReport& World::report() const {
-  impl_->account();
-  return impl_->report;
-}
+const StepReport& World::report() const { return impl_->report; }
 
 Force World::contact_force(LinkId link) const {
   const Vec3 origin = pose(link).p;

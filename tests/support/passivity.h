@@ -1,26 +1,22 @@
 // Judges, from outside, whether a world makes energy out of nothing or parts positions from velocities.
 //
-// A step of length h leads from (q, v) to (q+, v+). With M = M(q), f the forces of gravity, of the joints'
-// springs and of Coriolis at (q, v), and P = M (v+ - v) - h f the impulse of all that remains (contacts,
-// limits, loops, friction, dampers, drives), the energy E of motion, height and springs changes by
-//   E+ - E = P . v+ - |v+ - v|^2_M / 2 + R                                                                (1)
-//   R = h f . v+ + v+ . (M(q+) - M) v+ / 2 + U(q+) - U(q)                                                 (2)
-// (the identity |v+|^2 - |v|^2 = 2 v+ . (v+ - v) - |v+ - v|^2 in the metric of M). R is what the integrator
-// owes to its order: h times the rate of (2) is zero along a smooth motion. What passive things do is the
-// rest, and never positive. So the energy made in a step is
-//   made = E+ - E - W - |R| - order,   order = 2 h^2 (c . M^-1 c at (q, v) and at (q+, v+))               (3)
-// with W the work of drives and kinematic bodies and c the forces of Coriolis. By them velocities turn within
-// the step, by h M^-1 c, and an integrator of order one is wrong by the energy of that. It may be 1e-6 of
-// what the step exchanges,
+// With E the energy of motion, height and springs, f the smooth forces at (q, v) (gravity, joint springs,
+// Coriolis), and a = M^-1 f, a first-order integrator turns and lags by a part of a step, and E swings about
+// the true energy by what it does in that time,
+//   o = sum over trees of h |v . f| + h^2 f . a / 2                                                       (1)
+// at most a quarter of the energy that is there. That is all the order of the integrator explains, and it
+// does not add up. So between any two moments j < k of a run
+//   E_k - E_j <= W + lift + o_j + o_k + 1e-6 X                                                            (2)
+// must hold, summed over the steps between them, where W is the work of drives, of kinematic bodies and of
+// springs in place of contacts. Corrections may lift bodies that overlap by what the overlaps had stored,
+//   lift = U(q+) - U(q'), not more than the sum of f_n depth over contacts and limits                     (3)
+// with q' where the velocities would have led, and X is what the steps exchange,
 //   X = |change of motion| + |change of height and springs| + |v+ - v|^2_M / 2,                           (4)
 // and what the solver's settings leave undone: `acceptable` [m/s] along each contact's impulse.
 //
-// Over a run E may not exceed what it was at the start, and W, and what overlaps at the start had stored (the
-// weight of both trees over their depth), by more than a hundredth of the energy that was there to be
-// exchanged, and the sum of R; and never, whatever R is, by more than that energy itself.
-//
 // Positions follow velocities: each coordinate moves by a value between h v and h v+, but for what its
-// tree turns in a step, (h w)^2, and a correction by no more than the depths at the start of the step.
+// tree turns in a step, (h w)^2, what forces do within it, h^2 a, and a correction by no more than the depths
+// at the start of the step.
 #pragma once
 
 #include <string>
@@ -33,13 +29,12 @@
 namespace karakuri::test {
 
 struct Verdict {
-  // Empty: it holds. Else what came first: "refused", "not finite", "quarantine", "made energy in a step",
-  // "made energy over the run", "exploded", "position and velocity part".
+  // Empty: it holds. Else what came first: "refused", "not finite", "quarantine", "made energy", "position and
+  // velocity part".
   std::string fault;
   int step = 0;              // in which it was found
   std::string detail;        // how much, where
-  double worst_made = 0;     // in a step, relative to what the step exchanges
-  double worst_rise = 0;     // over the run, relative to the energy that was there
+  double worst_made = 0;     // beyond (2), relative to the energy that was there
   double worst_parting = 0;  // relative to its bound
   int steps = 0;             // made
   double seconds = 0;        // of computing
@@ -64,32 +59,34 @@ class PassivityJudge {
   struct Moment {
     State state;
     MassMatrix mass;
-    Eigen::VectorXd coriolis, smooth;  // forces
-    double kinetic = 0, potential = 0;
+    Eigen::VectorXd smooth, answer;  // f and a of (1)
+    double kinetic = 0, potential = 0, springs = 0;
     double magnitude = 0;  // of what is added up in them
-    double turning = 0;    // c . M^-1 c
+    double order = 0;      // (1)
   };
   void take(const World& world, Moment& out);
   void add_energies(const World& world, Moment& out) const;
+  double order_of(const World& world, const Moment& at, int tree, const Eigen::VectorXd& momentum) const;
   double drive_work(const World& world) const;
   double kinematic_work(const World& world) const;
+  double stored_now(const World& world) const;
+  Eigen::VectorXd way(const World& world) const;
   void judge_soundness(const World& world);
   void judge_energy(const World& world);
-  void judge_run();
+  double spring_work(const World& world) const;
   void judge_positions(const World& world);
   double parting_bound(const World& world, int dof, double depth) const;
   void fail(const char* fault, std::string detail);
   double of_responding(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const;
 
-  Model still_;                     // the model without gravity
+  Model model_;
   std::vector<std::uint8_t> held_;  // by tree: kinematic
   Workspace ws_, start_;            // start_: poses and velocities at the start of the step
-  Moment before_, now_;
+  Moment before_, now_, straight_;  // straight_: at q' of (2)
   Verdict verdict_;
   double h_ = 0;
-  double start_energy_ = 0, lowest_ = 0;      // lowest potential so far
-  double stored_ = 0, work_ = 0, drift_ = 0;  // since the start: by overlaps, W, R
-  double floor_ = 0;                          // energy that is nothing in this world
+  double level_ = 0;             // the least E_j + o_j so far, and what has been added since then
+  double top_ = 0, lowest_ = 0;  // the highest energy and the lowest potential so far
   std::vector<double> tree_size_;             // by tree [m]
 };
 

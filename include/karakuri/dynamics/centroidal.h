@@ -1,6 +1,8 @@
 // The mechanism as a whole: mass, centre of mass, momentum, energy.
 #pragma once
 
+#include <span>
+
 #include "karakuri/dynamics/workspace.h"
 #include "karakuri/model/state.h"
 
@@ -22,6 +24,8 @@ struct TreeMotion {
 };
 /// @pre update_velocities()
 TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree);
+/// Several trees as one rigid body.
+TreeMotion sum_of(std::span<const TreeMotion> trees);
 /// The 6 x nv matrix that takes v to (angular momentum about the centre of mass; linear momentum).
 /// Orin & Goswami (2008).  @pre update_poses(). Overwrites ws.composite.
 void centroidal_momentum_matrix(const Model& model, Workspace& ws, MatOut A);
@@ -30,7 +34,11 @@ double kinetic_energy(const Model& model, const State& state, const Workspace& w
 /// [J], of gravity (zero at the world's origin) and of the joints' springs.  @pre update_poses()
 double potential_energy(const Model& model, const State& state, const Workspace& ws);
 
-/// Adds to tau what the joints' springs and dampers give: -stiffness (q - rest) - damping v.
+/// What springs on the three dofs of a rotation give: the negative gradient of sum k_i phi_i^2 / 2 of its
+/// rotation vector phi. Where the k_i differ, that is not -k_i phi_i, which would make energy on closed ways.
+Vec3 rotation_spring_effort(const Vec3& stiffness, const Vec3& phi);
+/// Adds to tau what the joints' springs and dampers give: -stiffness (q - rest) - damping v, and of rotations
+/// rotation_spring_effort().
 void add_passive_efforts(const Model& model, const State& state, VecOut tau);
 
 }  // namespace karakuri

@@ -12,6 +12,10 @@ Quat quat_exp(const Vec3& phi);
 /// The rotation vector of a unit quaternion, the short way round: |result| <= pi.
 Vec3 quat_log(const Quat& q);
 
+/// The matrix that takes the angular velocity w of q, dq/dt = (0, w) q / 2, to the rate of phi = quat_log(q):
+///   d phi/dt = (E - [phi]x / 2 + (1 - t cot t) / |phi|^2 [phi]x^2) w,   t = |phi| / 2
+Mat3 quat_log_rate(const Vec3& phi);
+
 Mat3 rotation_exp(const Vec3& phi);
 Vec3 rotation_log(const Mat3& R);
 

@@ -1,0 +1,514 @@
+// No step ends with more energy than it may have. Trees that act on each other in a step form a set, and for
+// each set the ledger has
+//   E = T(q, v) + U(q)               energy of motion; of height and of the joints' springs               (1)
+//   W                                work of all that may do any, as much as it can be                    (2)
+//   S = (v + v_end) . M dv / 2       work of the smooth forces over the step, with dv = v_free - v        (3)
+//   R = T(q+, v+) + U(q+) - T(q, v_end) - U(q) + S - (what corrections add)
+//                                    what the integrator is wrong by: positions should lose S             (4)
+//   o = |v . M dv| + |dv|^2_M / 2    what it may be wrong by, a part of the energy that is there          (5)
+//   c                                what it has lost so far, and may give back
+// where W is that of efforts, drives, forces, kinematic bodies, of springs in place of contacts and loops,
+// and of overlaps that come apart, which lift what lies on them. At the end of the step
+//   E+ <= E + W + min(max(R, 0), c + o)                                                                   (6)
+//   c+ = min(c + E + W - E+, o)                                                                           (7)
+// Velocity first, then position, keeps H = E - h v . grad U / 2 rather than E (of a linear spring, exactly;
+// Hairer, Lubich and Wanner, Geometric Numerical Integration, IX.3): its energy swings about that of the
+// motion by no more than o, which is zero where the motion turns round, and (6) leaves it alone. What grows
+// beyond is no swing: the terms of second order in the velocities where joints turn far within a step,
+// impulses that are no solution, corrections that lift. As c is bounded by o, nothing adds up over a run.
+//
+// A set that has more is slowed down. If nothing fixed acts on it, its motion is that of a rigid body with
+// its linear and angular momentum P, L, and one within it that is orthogonal to it in the metric of M,
+//   T = P^2 / 2m + L^T I^-1 L / 2 + T_within                                                              (8)
+// T_within is scaled first, then L, and P only where nothing else is left. Otherwise all of T is: velocities that respect contacts, limits
+// and loops still do. Where that is more than a little, or the set stands too high, its way is shortened with
+// it, so that positions and velocities do not part.
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "karakuri/dynamics/centroidal.h"
+#include "karakuri/dynamics/kinematics.h"
+#include "karakuri/model/configuration.h"
+#include "world/correct_positions.h"
+#include "world/impl.h"
+
+namespace karakuri {
+
+using world_detail::EnergyAccount;
+
+namespace {
+
+constexpr double kRounding = 1e-12;  // of the energies that are compared
+// Of the energy of motion that may be taken away while the way stays as it is: the two part by half of that.
+constexpr double kLittle = 0.1;
+// Of the energy that is there: a swing that takes four steps a radian has so much of its own.
+constexpr double kMostOrder = 0.25;
+
+using Velocity = Workspace::Velocity;
+
+int first_dof(const Model& model, const Tree& tree) { return model.bodies[tree.first].first_v; }
+int end_dof(const Model& model, const Tree& tree) {
+  const Body& last = model.bodies[tree.last - 1];
+  return last.first_v + last.dofs;
+}
+
+Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& v) {
+  return {v.data(), static_cast<Eigen::Index>(v.size())};
+}
+
+// ---- energies
+
+/// First and second moments of a body's mass about its origin, in world axes.
+struct Masses {
+  double mass;
+  Vec3 moment;
+  Mat3 inertia;
+
+  Masses(const Body& body, const Workspace::Pose& pose) : mass(body.mass) {
+    const Mat3 R = pose.R;
+    const double* s = body.inertia;
+    Mat3 I;
+    I << s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2];
+    moment = R * Vec3(body.mass_com);
+    inertia = R * I * R.transpose();
+  }
+  /// x . M y of two velocities.
+  double product(const Velocity& x, const Velocity& y) const {
+    const Vec3 xw = x.w, xv = x.v, yw = y.w, yv = y.v;
+    return xw.dot(inertia * yw + moment.cross(yv)) + xv.dot(mass * yv + yw.cross(moment));
+  }
+};
+
+double height_of(const World::Impl& w, const Body& body, const Workspace::Pose& pose) {
+  return -w.model.gravity.dot(body.mass * Vec3(pose.p) + Mat3(pose.R) * Vec3(body.mass_com));
+}
+
+double spring_energy(const World::Impl& w, const Tree& tree) {
+  double sum = 0;
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    const DofProperties& p = w.model.dof_properties[i];
+    if (!(p.stiffness > 0)) continue;
+    const Body& body = w.model.bodies[w.model.dofs[i].body];
+    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
+    const double x = dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest);
+    sum += 0.5 * p.stiffness * x * x;
+  }
+  return sum;
+}
+
+/// (1) at the state and the kinematics of `ws`.
+void take_energies(const World::Impl& w, const Tree& tree, double& motion, double& height) {
+  motion = 0;
+  height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
+  for (int i = tree.first; i < tree.last; ++i) {
+    const Body& body = w.model.bodies[i];
+    motion += 0.5 * Masses(body, w.ws.pose[i]).product(w.ws.velocity[i], w.ws.velocity[i]);
+    height += height_of(w, body, w.ws.pose[i]);
+  }
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
+    motion += 0.5 * w.model.armature[i] * w.state.v[i] * w.state.v[i];
+}
+
+/// T(q, v_end), (3) and (5).  @pre trial_velocity at the end of the step
+void take_smooth_work(World::Impl& w, const Tree& tree, EnergyAccount& a) {
+  body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
+  double twice = 0, power = 0, power_after = 0, square = 0;
+  for (int i = tree.first; i < tree.last; ++i) {
+    const Masses m(w.model.bodies[i], w.ws.pose[i]);
+    const Velocity &before = w.ws.velocity[i], &after = w.trial_velocity[i];
+    Velocity dv;
+    dv.w = Vec3(Vec3(w.free_velocity[i].w) - Vec3(before.w));
+    dv.v = Vec3(Vec3(w.free_velocity[i].v) - Vec3(before.v));
+    if (w.model.bodies[i].alone) {  // its momentum is kept, and its velocity follows: move_bodies.cc (4)
+      const Vec3 spin = before.w, gyroscopic = spin.cross(m.inertia * spin);
+      square += w.h_now * w.h_now * gyroscopic.dot(m.inertia.ldlt().solve(gyroscopic));
+    }
+    twice += m.product(after, after);
+    power += m.product(before, dv);
+    power_after += m.product(after, dv);
+    square += m.product(dv, dv);
+  }
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    const double dv = w.v_free[i] - w.state.v[i], armature = w.model.armature[i];
+    twice += armature * w.v_end[i] * w.v_end[i];
+    power += armature * w.state.v[i] * dv;
+    power_after += armature * w.v_end[i] * dv;
+    square += armature * dv * dv;
+  }
+  a.motion_end = 0.5 * twice;
+  a.smooth = 0.5 * (power + power_after);
+  a.order = std::abs(power) + 0.5 * square;
+}
+
+/// Of a tree that moves by itself: energy of motion and of springs, and of its weight over its size [J].
+double energy_there(const World::Impl& w, int t, double motion) {
+  const Tree& tree = w.model.trees[t];
+  const double springs = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
+  return motion + springs + w.tree_mass[t] * w.model.gravity.norm() * w.tree_reach[t];
+}
+
+// ---- sets of trees
+
+int find_set(std::vector<EnergyAccount>& accounts, int t) {
+  while (accounts[t].parent != t) t = accounts[t].parent = accounts[accounts[t].parent].parent;
+  return t;
+}
+
+/// Rows do not know of bodies that do not respond: they are the world to them.
+void join(World::Impl& w, const ImpulseRow& row) {
+  const int a = w.tree_of[row.body], b = w.tree_of[row.other];
+  if (a < 0 && b >= 0) w.accounts[b].anchored = true;
+  if (b < 0 && a >= 0) w.accounts[a].anchored = true;
+  if (a < 0 || b < 0) return;
+  const int x = find_set(w.accounts, a), y = find_set(w.accounts, b);
+  w.accounts[std::max(x, y)].parent = std::min(x, y);
+}
+
+void join_all(World::Impl& w) {
+  for (const RowBlock& block : w.rows.blocks) {
+    bool acts = is_held(block.source);  // also by position
+    for (int i = block.row; i < block.row + block.size && !acts; ++i)
+      acts = w.total[i] != 0 || w.correction[i] != 0;
+    if (!acts) continue;
+    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) join(w, *row);
+  }
+  for (const ImpulseRow& row : w.penalty_rows) join(w, row);
+}
+
+// ---- work
+
+/// The tree in whose account the work of a row is entered.
+int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
+  for (const ImpulseRow* row = &first; row; row = row->more)
+    for (const int body : {row->body, row->other})
+      if (w.tree_of[body] >= 0) return w.tree_of[body];
+  return -1;
+}
+
+/// Whether a row may give energy: it is driven, or gives back what it has taken.
+bool is_active(const World::Impl& w, const RowBlock& block, int row) {
+  return block.source == RowSource::kDrive || block.source == RowSource::kSpring ||
+         w.rows.compliance[row] > 0;
+}
+
+/// Of one impulse along a row, at the velocities at both ends of the step.
+double work_along(const World::Impl& w, const ImpulseRow& row, double impulse) {
+  double before = 0, after = 0;
+  const std::span<const ImpulseRow> one(&row, 1);
+  row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&before, 1));
+  row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&after, 1));
+  return std::max({0.0, impulse * before, impulse * after});
+}
+
+/// @pre trial_velocity at the end of the step
+void add_work_of_rows(World::Impl& w) {
+  for (const RowBlock& block : w.rows.blocks) {
+    const int t = tree_of_row(w, w.rows.impulses[block.row]);
+    if (t < 0) continue;
+    for (int i = block.row; i < block.row + block.size; ++i) {
+      if (w.total[i] == 0) continue;
+      if (is_active(w, block, i))
+        w.accounts[t].work += work_along(w, w.rows.impulses[i], w.total[i]);
+      else if (w.has_unresponsive)
+        w.accounts[t].work -= w.total[i] * w.row_carried[i];
+    }
+  }
+  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i)
+    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0)
+      w.accounts[t].work += work_along(w, w.penalty_rows[i], w.penalty_impulses[i]);
+}
+
+/// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
+void add_work_of_efforts(World::Impl& w, int t, double h) {
+  const Tree& tree = w.model.trees[t];
+  double& work = w.accounts[t].work;
+  const auto add = [&](int dof, double effort) {
+    if (effort != 0) work += h * std::max(effort * w.state.v[dof], effort * w.v_end[dof]);
+  };
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) add(i, w.effort[i]);
+  for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) {
+    const Force& f = w.f_ext[i];
+    const Velocity &a = w.ws.velocity[i], &b = w.trial_velocity[i];
+    work += h * std::max(f.moment.dot(Vec3(a.w)) + f.force.dot(Vec3(a.v)),
+                         f.moment.dot(Vec3(b.w)) + f.force.dot(Vec3(b.v)));
+  }
+}
+
+void add_work_of_drives(World::Impl& w, double h) {
+  for (const std::int32_t i : w.driven_dofs) {
+    const int t = w.tree_of[w.model.dofs[i].body];
+    if (w.drive_is_row[i] || !w.trees[t].responds()) continue;
+    const double effort = w.drive_effort_of(i, h);
+    w.accounts[t].work += h * std::max(effort * w.state.v[i], effort * w.v_end[i]);
+  }
+}
+
+/// Overlaps that come apart may lift what lies on them, as far as the forces between them over what is undone
+/// of their depths.
+void add_work_of_overlaps(World::Impl& w, double h) {
+  if (!w.is_shifted) return;
+  for (const RowBlock& block : w.rows.blocks) {
+    const double undone = -world_detail::wanted_shift(w, block, h);
+    const int t = undone > 0 ? tree_of_row(w, w.rows.impulses[block.row]) : -1;
+    if (t >= 0) w.accounts[t].stored += undone * std::max(0.0, w.total[block.row]) / h;
+  }
+}
+
+// ---- too much of it
+
+/// Calls f(t, tree) for the trees of a set.
+template <class F>
+void for_each_of(World::Impl& w, int set, F&& f) {
+  for (int t = set; t >= 0; t = w.accounts[t].next) f(t, w.model.trees[t]);
+}
+
+void look(World::Impl& w, int t) {
+  const Tree& tree = w.model.trees[t];
+  update_poses(w.model, w.state, tree, w.ws);
+  update_velocities(w.model, w.state, tree, w.ws);
+  take_energies(w, tree, w.accounts[t].motion, w.accounts[t].height);
+}
+
+/// What a correction of positions has done to the energies of a tree that was shifted.
+void take_lift(World::Impl& w, int t) {
+  const Tree& tree = w.model.trees[t];
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  EnergyAccount& a = w.accounts[t];
+  const double motion = a.motion, height = a.height;
+  w.stage.q = w.state.q;
+  for (int i = root.first_v; i < end_dof(w.model, tree); ++i) w.way[i] = -w.shift[i];
+  integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), 1);
+  look(w, t);
+  a.risen = height - a.height;
+  a.lifted = motion - a.motion + a.risen;
+  std::copy(w.stage.q.begin() + root.first_q, w.stage.q.begin() + last.first_q + q_size(last.kind),
+            w.state.q.begin() + root.first_q);
+  look(w, t);
+}
+
+struct Sum {
+  double motion = 0, height = 0, magnitude = 0;
+  double energy() const { return motion + height; }
+};
+Sum energies_of(World::Impl& w, int set) {
+  Sum sum;
+  for_each_of(w, set, [&](int t, const Tree&) {
+    sum.motion += w.accounts[t].motion;
+    sum.height += w.accounts[t].height;
+    sum.magnitude += w.accounts[t].motion + std::abs(w.accounts[t].height);
+  });
+  return sum;
+}
+
+void scale_all(World::Impl& w, int set, double scale) {
+  for_each_of(w, set, [&](int, const Tree& tree) {
+    for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) w.state.v[i] *= scale;
+  });
+}
+
+/// The velocity of a set as one rigid body, and its energy.
+struct RigidMotion {
+  Vec3 center, linear, angular;
+  double spin_energy = 0, energy = 0;  // of the turning; of all
+};
+RigidMotion rigid_motion(World::Impl& w, int set) {
+  w.group_now.clear();
+  for_each_of(w, set,
+              [&](int, const Tree& tree) { w.group_now.push_back(tree_motion(w.model, w.ws, tree)); });
+  const TreeMotion sum = sum_of(w.group_now);
+  RigidMotion m{sum.center, sum.momentum.force / sum.mass, sum.inertia.ldlt().solve(sum.momentum.moment)};
+  m.spin_energy = 0.5 * m.angular.dot(sum.momentum.moment);
+  m.energy = m.spin_energy + 0.5 * m.linear.dot(sum.momentum.force);
+  return m;
+}
+
+/// (8). @param excess  of energy
+void slow_within(World::Impl& w, int set, double motion, double excess) {
+  const RigidMotion rigid = rigid_motion(w, set);
+  const double within = std::max(0.0, motion - rigid.energy), linear = rigid.energy - rigid.spin_energy;
+  const auto take = [&](double energy) {  // scales what has this energy
+    if (!(excess > 0)) return 1.0;
+    const double taken = std::min(excess, energy);
+    excess -= taken;
+    return energy > taken ? std::sqrt(1 - taken / energy) : 0.0;
+  };
+  const double share = take(within), spin = take(rigid.spin_energy), along = take(linear);
+  for_each_of(w, set, [&](int, const Tree& tree) {
+    const Body& root = w.model.bodies[tree.first];
+    const Mat3 to_F = Mat3(root.R_PF).transpose();
+    const Vec3 turning = rigid.angular.cross(Vec3(w.ws.pose[tree.first].p) - rigid.center);
+    Eigen::Matrix<double, 6, 1> as_one, kept;
+    as_one << to_F * (rigid.linear + turning), to_F * rigid.angular;
+    kept << to_F * (along * rigid.linear + spin * turning), spin * (to_F * rigid.angular);
+    for (int k = 0, i = root.first_v; k < 6; ++k, ++i)
+      w.state.v[i] = kept[k] + share * (w.state.v[i] - as_one[k]);
+    for (int i = root.first_v + 6; i < end_dof(w.model, tree); ++i) w.state.v[i] *= share;
+  });
+}
+
+/// Moves a floating tree as a whole, so that it is where it was and has the momentum that it had.
+void restore_motion(World::Impl& w, const Tree& tree, const TreeMotion& wanted) {
+  const Body& root = w.model.bodies[tree.first];
+  const TreeMotion now = tree_motion(w.model, w.ws, tree);
+  const Mat3 to_F = Mat3(root.R_PF).transpose();
+  const Vec3 turn = now.inertia.ldlt().solve(wanted.momentum.moment - now.momentum.moment);
+  const Vec3 along = (wanted.momentum.force - now.momentum.force) / now.mass +
+                     turn.cross(Vec3(w.ws.pose[tree.first].p) - now.center);
+  Eigen::Map<Vec3>(w.state.v.data() + root.first_v) += to_F * along;
+  Eigen::Map<Vec3>(w.state.v.data() + root.first_v + 3) += to_F * turn;
+  Eigen::Map<Vec3>(w.state.q.data() + root.first_q) += to_F * (wanted.center - now.center);
+}
+
+/// A share of the way and of the velocities of a set: of all of it, or of the joints of trees that float.
+/// @pre w.way: all of the way, w.v_whole: all of the velocities
+void take_share(World::Impl& w, int set, bool anchored, double share) {
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    const Body& root = w.model.bodies[tree.first];
+    const int first = anchored ? tree.first : tree.first + 1;
+    if (first == tree.last) return;
+    const TreeMotion motion = anchored ? TreeMotion{} : tree_motion(w.model, w.ws, tree);
+    const Body& last = w.model.bodies[tree.last - 1];
+    std::copy(w.q_before.begin() + w.model.bodies[first].first_q,
+              w.q_before.begin() + last.first_q + q_size(last.kind),
+              w.state.q.begin() + w.model.bodies[first].first_q);
+    integrate(w.model, first, tree.last, w.state.q_view(), as_vector(w.way), share);
+    for (int i = anchored ? root.first_v : root.first_v + 6; i < end_dof(w.model, tree); ++i)
+      w.state.v[i] = share * w.v_whole[i];
+    look(w, t);
+    if (anchored) return;
+    restore_motion(w, tree, motion);
+    look(w, t);
+  });
+}
+
+/// Slows a set down by so much that its way is shorter, too: half of it, a quarter, ... and in the end none,
+/// which takes no more than the energy of height at the start.
+void shorten(World::Impl& w, int set, bool anchored, double most) {
+  constexpr int kMostHalves = 8;
+  difference(w.model, as_vector(w.q_before), w.state.q_view(),
+             Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
+  w.v_whole = w.state.v;
+  double share = 1;
+  for (int k = 0; k <= kMostHalves && energies_of(w, set).energy() > most; ++k) {
+    share = k < kMostHalves ? 0.5 * share : 0;
+    take_share(w, set, anchored, share);
+  }
+}
+
+/// As it was at the start of the step: where stages of RK4 have overflowed.
+void stay(World::Impl& w, int set) {
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    std::copy(w.q_before.begin() + root.first_q, w.q_before.begin() + last.first_q + q_size(last.kind),
+              w.state.q.begin() + root.first_q);
+    std::copy(w.v_before.begin() + root.first_v, w.v_before.begin() + end_dof(w.model, tree),
+              w.state.v.begin() + root.first_v);
+    look(w, t);
+  });
+}
+
+/// Sums over the trees of a set, in the account of its first, which the others follow in a list.
+void sum_up(World::Impl& w) {
+  for (int t = static_cast<int>(w.trees.size()); t-- > 0;) {
+    EnergyAccount& a = w.accounts[t];
+    const int first = a.counts ? find_set(w.accounts, t) : t;
+    if (first == t) continue;
+    EnergyAccount& set = w.accounts[first];
+    a.next = std::exchange(set.next, t);
+    set.before += a.before, set.exchanged += a.exchanged, set.order += a.order, set.flow += a.flow, set.work += a.work;
+    set.stored += a.stored, set.risen += a.risen, set.lifted += a.lifted, set.credit += a.credit;
+    set.anchored = set.anchored || a.anchored;
+  }
+}
+
+/// (6), (7) of one set.
+void settle(World::Impl& w, int set) {
+  EnergyAccount& a = w.accounts[set];
+  const double due = a.before + a.work + std::clamp(a.risen, 0.0, a.stored);
+  Sum sum = energies_of(w, set);
+  if (!std::isfinite(sum.energy())) {
+    stay(w, set);
+    sum = energies_of(w, set);
+  }
+  const double wrong = sum.energy() + a.flow - a.lifted;  // (4)
+  const double most = due + std::min(std::max(0.0, wrong), a.credit + a.order) + kRounding * sum.magnitude;
+  const bool dbgcut = sum.energy() > most; //DBG
+  if (sum.energy() > most) {
+    if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
+    sum = energies_of(w, set);
+    const double excess = std::min(sum.energy() - most, sum.motion);
+    if (excess > 0 && a.anchored)
+      scale_all(w, set, std::sqrt(1 - excess / sum.motion));
+    else if (excess > 0)
+      slow_within(w, set, sum.motion, excess);
+    if (excess > 0) for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
+    sum = energies_of(w, set);
+  }
+  const double made = sum.energy() - due;
+  if (getenv("KDBG")) fprintf(stderr, "set %d anch %d before %.8g after %.8g work %.4g stored %.3g risen %.3g order %.3g credit %.3g wrong %.3g made %.3g slowed %d\n", set, a.anchored, a.before, sum.energy(), a.work, a.stored, a.risen, a.order, a.credit, wrong, made, (int)dbgcut); //DBG
+  w.energy_made += std::max(0.0, made);
+  if (made > w.most_made) w.most_made = made, w.energy_made_by = w.root_links[set];
+  a.credit = std::min(a.credit - made, a.order);  // (7)
+}
+
+}  // namespace
+
+double World::Impl::drive_effort_of(int dof, double h) const {
+  const Drive& drive = drives[dof];
+  const bool at_end = implicit[dof] > 0;
+  const double rate = at_end ? v_end[dof] : v_before[dof], ahead = at_end ? h : 0;
+  const double at = dof_position(model, as_vector(q_before), dof) + ahead * rate;
+  return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
+}
+
+void World::Impl::open_ledger(double h) {
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    EnergyAccount& a = accounts[t] = {.parent = static_cast<std::int32_t>(t)};
+    a.counts = trees[t].responds();
+    if (!a.counts) continue;
+    const Tree& tree = model.trees[t];
+    const Body& root = model.bodies[tree.first];
+    a.anchored = root.kind != JointKind::kFree || root.parent != 0;
+    take_energies(*this, tree, a.motion, a.height);
+    a.before = a.motion + a.height;
+    body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
+    take_smooth_work(*this, tree, a);
+    a.order = std::min(a.order, kMostOrder * energy_there(*this, static_cast<int>(t), a.motion));
+    a.own_order = a.order;
+    a.credit = std::min(trees[t].credit, a.order);
+    a.flow = a.smooth - a.motion_end - a.height;
+  }
+  join_all(*this);
+  add_work_of_rows(*this);
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (accounts[t].counts) add_work_of_efforts(*this, static_cast<int>(t), h);
+  add_work_of_drives(*this, h);
+  add_work_of_overlaps(*this, h);
+  if (getenv("KDBG")) { double Q = 0, W=0,S=0,T1=0,T0=0; for (int i=0;i<rows.size();++i) Q += total[i]*row_velocity[i]; for (auto& a : accounts) W+=a.work,S+=a.smooth,T1+=a.motion_end,T0+=a.motion; fprintf(stderr,"Q %.4g W %.4g S %.4g T0 %.8g T1 %.8g Wp %.4g shifted %d\n",Q,W,S,T0,T1,T1-T0-S,(int)is_shifted); } //DBG
+}
+
+void World::Impl::close_ledger() {
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    EnergyAccount& a = accounts[t];
+    if (!a.counts) continue;
+    const double motion = a.motion, height = a.height;
+    look(*this, static_cast<int>(t));
+    if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
+    a.exchanged = std::abs(a.motion - motion) + std::abs(a.height - height);
+  }
+  sum_up(*this);
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    if (!accounts[t].counts || accounts[t].parent != static_cast<int>(t)) continue;
+    energy_exchanged += accounts[t].exchanged + std::abs(accounts[t].work);
+    settle(*this, static_cast<int>(t));
+  }
+  for (std::size_t t = 0; t < trees.size(); ++t) {  // shares of a set's credit, by what each may be wrong by
+    if (!accounts[t].counts) continue;
+    const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
+    trees[t].credit = set.order > 0 ? set.credit * (accounts[t].own_order / set.order) : 0;
+  }
+}
+
+}  // namespace karakuri
