@@ -434,7 +434,6 @@ void settle(World::Impl& w, int set) {
   }
   const double wrong = sum.energy() + a.flow - a.lifted;  // (4)
   const double most = due + std::min(std::max(0.0, wrong), a.credit + a.order) + kRounding * sum.magnitude;
-  const bool dbgcut = sum.energy() > most; //DBG
   if (sum.energy() > most) {
     if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
     sum = energies_of(w, set);
@@ -447,7 +446,6 @@ void settle(World::Impl& w, int set) {
     sum = energies_of(w, set);
   }
   const double made = sum.energy() - due;
-  if (getenv("KDBG")) fprintf(stderr, "set %d anch %d before %.8g after %.8g work %.4g stored %.3g risen %.3g order %.3g credit %.3g wrong %.3g made %.3g slowed %d\n", set, a.anchored, a.before, sum.energy(), a.work, a.stored, a.risen, a.order, a.credit, wrong, made, (int)dbgcut); //DBG
   w.energy_made += std::max(0.0, made);
   if (made > w.most_made) w.most_made = made, w.energy_made_by = w.root_links[set];
   a.credit = std::min(a.credit - made, a.order);  // (7)
@@ -486,7 +484,6 @@ void World::Impl::open_ledger(double h) {
     if (accounts[t].counts) add_work_of_efforts(*this, static_cast<int>(t), h);
   add_work_of_drives(*this, h);
   add_work_of_overlaps(*this, h);
-  if (getenv("KDBG")) { double Q = 0, W=0,S=0,T1=0,T0=0; for (int i=0;i<rows.size();++i) Q += total[i]*row_velocity[i]; for (auto& a : accounts) W+=a.work,S+=a.smooth,T1+=a.motion_end,T0+=a.motion; fprintf(stderr,"Q %.4g W %.4g S %.4g T0 %.8g T1 %.8g Wp %.4g shifted %d\n",Q,W,S,T0,T1,T1-T0-S,(int)is_shifted); } //DBG
 }
 
 void World::Impl::close_ledger() {

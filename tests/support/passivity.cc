@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kShare = 1e-6;      // of what a step exchanges
 constexpr double kMostOrder = 0.25;  // of the energy that is there
+constexpr double kMargin = 1.1;      // what forces change by while the step lasts
 constexpr double kRounding = 1e-12;  // of the largest numbers that were added up
 
 int tree_of(const Model& model, int body) { return body == 0 ? -1 : model.bodies[body].tree; }
@@ -156,7 +157,7 @@ double PassivityJudge::order_of(const World& world, const Moment& at, int t,
     square += at.smooth[i] * at.answer[i];
     there += 0.5 * at.state.v[i] * momentum[i] + 0.5 * k * x * x;
   }
-  return std::min(h_ * std::abs(power) + 0.5 * h_ * h_ * square, kMostOrder * there);
+  return std::min(kMargin * (h_ * std::abs(power) + 0.5 * h_ * h_ * square), kMostOrder * there);
 }
 
 void PassivityJudge::add_energies(const World& world, Moment& out) const {
@@ -197,23 +198,28 @@ double PassivityJudge::drive_work(const World& world) const {
   return work;
 }
 
-/// Of contacts, and of joints that close loops, on trees that move as they like. Forces act where the links
-/// were at the start of the step.
+/// Of contacts, and of joints that close loops, on trees that move as they like, at most: what each of them
+/// takes is not counted, and what holds a joint turns within the step.
 double PassivityJudge::kinematic_work(const World& world) const {
   if (std::all_of(held_.begin(), held_.end(), [](std::uint8_t held) { return held == 0; })) return 0;
   const Model& model = world.model();
   double work = 0;
-  const auto add = [&](LinkId a, LinkId b, const Vec3& at, const Force& on_b) {
-    for (const auto& [link, sign] : {std::pair{a, 1.0}, std::pair{b, -1.0}}) {
-      const int t = tree_of(model, link);
-      if (t < 0 || !held_[t]) continue;
-      const Vec3 p_L = link_pose(model, start_, link).inverse_apply(at);
-      work += sign * h_ * dot(on_b, point_velocity(model, start_, link, p_L));
-    }
+  const auto held_velocity = [&](LinkId link, const Vec3& at) -> Motion {
+    const int t = tree_of(model, link);
+    if (t < 0 || !held_[t]) return {};
+    return point_velocity(model, start_, link, link_pose(model, start_, link).inverse_apply(at));
   };
-  for (const Contact& c : world.contacts()) add(c.link_a, c.link_b, c.point, {c.moment, c.force});
+  for (const Contact& c : world.contacts()) {
+    const Force on_b{c.moment, c.force};
+    work += h_ * std::max(0.0, dot(on_b, held_velocity(c.link_a, c.point)));
+    work += h_ * std::max(0.0, -dot(on_b, held_velocity(c.link_b, c.point)));
+  }
   const auto add_loop = [&](JointId id, LinkId parent, LinkId child, const Transform& X_CM) {
-    add(parent, child, link_pose(model, start_, child) * X_CM.p, world.load(id).wrench);
+    const Force on_child = world.load(id).wrench;
+    for (const LinkId link : {parent, child}) {
+      const Motion v = held_velocity(link, link_pose(model, start_, child) * X_CM.p);
+      work += h_ * (on_child.force.norm() * v.linear.norm() + on_child.moment.norm() * v.angular.norm());
+    }
   };
   const Mechanism& mechanism = world.scene().mechanism;
   for (const Loop& loop : model.loops) {
