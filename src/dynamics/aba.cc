@@ -144,19 +144,16 @@ inline void solve_free_joint(const Model& model, const Workspace& ws, int i, V3 
   }
 }
 
-}  // namespace
-
-void aba(const Model& model, const State& state, VecIn tau, std::span<const Force> f_ext, Workspace& ws,
-         VecOut a) {
+/// @param kinematics  of body i, before anything else of it
+template <class F>
+void run_aba(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a,
+             F&& kinematics) {
   assert(ws.version() == model.version() && tau.size() == model.nv && a.size() == model.nv);
   const int n = model.body_count();
-  const double *q = state.q.data(), *v = state.v.data();
   const V3 minus_gravity = v3(-model.gravity);
-  evaluate_angles(model, q, ws);
   for (int i = 1; i < n; ++i) {
     const Body& body = model.bodies[i];
-    place(model, q, i, ws);
-    move(model, v, i, ws);
+    kinematics(i);
     const V3 n_ext_W = f_ext.empty() ? zero3() : v3(f_ext[i].moment),
              f_ext_W = f_ext.empty() ? zero3() : v3(f_ext[i].force);
     if (body.alone) {
@@ -178,6 +175,22 @@ void aba(const Model& model, const State& state, VecIn tau, std::span<const Forc
     if (model.bodies[i].alone) continue;
     answer(model, load(ws.bias[i].w), load(ws.bias[i].v), minus_gravity, i, ws, a.data());
   }
+}
+
+}  // namespace
+
+void aba(const Model& model, const State& state, VecIn tau, std::span<const Force> f_ext, Workspace& ws,
+         VecOut a) {
+  const double *q = state.q.data(), *v = state.v.data();
+  evaluate_angles(model, q, ws);
+  run_aba(model, tau, f_ext, ws, a, [&](int i) {
+    place(model, q, i, ws);
+    move(model, v, i, ws);
+  });
+}
+
+void aba(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a) {
+  run_aba(model, tau, f_ext, ws, a, [](int) {});
 }
 
 void articulated_factor(const Model& model, Workspace& ws) {

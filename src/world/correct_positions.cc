@@ -7,7 +7,7 @@
 // by at most p sqrt(W_ii / m), which (2) keeps below depth / (2 sqrt(b)). And no shape of a tree moves
 // further than a few times what the depths of its contacts and limits warrant,
 //   |s| <= c max(depth that is undone)                                                                    (3)
-// or all of its shift is shortened.
+// and no joint turns by more than a part of a radian, or all of its shift is shortened.
 #include "world/correct_positions.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using world_detail::BodyShape;
 
 namespace {
 
-constexpr double kMost = 2;  // c of (3)
+constexpr double kMost = 2;        // c of (3)
+constexpr double kMostTurn = 0.5;  // of any joint, by a correction in one step [rad]
 
 /// Takes down what the rows of a block warrant for the trees that they act on.
 void warrant(World::Impl& w, const RowBlock& block, double h) {
@@ -66,12 +67,21 @@ void find_pushed_sets(World::Impl& w) {
       w.pushed[w.root_of(static_cast<int>(t))] = 1;
 }
 
+/// How far the correction turns the joint of a tree that it turns most [rad].
+double turn_of(const World::Impl& w, const Tree& tree) {
+  const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  double most = 0;
+  for (int i = first.first_v; i < last.first_v + last.dofs; ++i)
+    if (w.model.dofs[i].kind != DofKind::kTranslation) most = std::max(most, std::abs(w.shift[i]));
+  return most;
+}
+
 /// (3). Trees that push nothing but each other are shortened alike, so that their centre of mass stays.
 void shorten(World::Impl& w) {
   find_pushed_sets(w);
   const auto share_of = [&](std::size_t t) {
-    const double most = kMost * w.shift_warranted[t];
-    return w.shifted[t] > most ? most / w.shifted[t] : 1;
+    const double most = kMost * w.shift_warranted[t], turn = turn_of(w, w.model.trees[t]);
+    return std::min(w.shifted[t] > most ? most / w.shifted[t] : 1, turn > kMostTurn ? kMostTurn / turn : 1);
   };
   std::vector<double>& share = w.free_until;  // by root
   std::fill(share.begin(), share.end(), 1.0);

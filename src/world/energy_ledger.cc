@@ -28,6 +28,7 @@
 #include <cmath>
 #include <utility>
 
+#include "dynamics/body_pass.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
@@ -47,6 +48,9 @@ constexpr double kLittle = 0.1;
 constexpr double kMostOrder = 0.25;
 
 using Velocity = Workspace::Velocity;
+using kernel::cross;
+using kernel::WorldInertia;
+using simd::V3;
 
 int first_dof(const Model& model, const Tree& tree) { return model.bodies[tree.first].first_v; }
 int end_dof(const Model& model, const Tree& tree) {
@@ -60,29 +64,21 @@ Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& v) {
 
 // ---- energies
 
-/// First and second moments of a body's mass about its origin, in world axes.
-struct Masses {
-  double mass;
-  Vec3 moment;
-  Mat3 inertia;
-
-  Masses(const Body& body, const Workspace::Pose& pose) : mass(body.mass) {
-    const Mat3 R = pose.R;
-    const double* s = body.inertia;
-    Mat3 I;
-    I << s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2];
-    moment = R * Vec3(body.mass_com);
-    inertia = R * I * R.transpose();
-  }
-  /// x . M y of two velocities.
-  double product(const Velocity& x, const Velocity& y) const {
-    const Vec3 xw = x.w, xv = x.v, yw = y.w, yv = y.v;
-    return xw.dot(inertia * yw + moment.cross(yv)) + xv.dot(mass * yv + yw.cross(moment));
-  }
+/// A motion of a body, or its momentum.
+struct Pair {
+  V3 w, v;
 };
+Pair load(const Velocity& at) { return {simd::load(at.w), simd::load(at.v)}; }
+double dot(const Pair& a, const Pair& b) { return simd::dot(a.w, b.w) + simd::dot(a.v, b.v); }
+Pair minus(const Pair& a, const Pair& b) { return {a.w - b.w, a.v - b.v}; }
 
-double height_of(const World::Impl& w, const Body& body, const Workspace::Pose& pose) {
-  return -w.model.gravity.dot(body.mass * Vec3(pose.p) + Mat3(pose.R) * Vec3(body.mass_com));
+/// Momentum of a body that moves so.
+Pair momentum(const WorldInertia& m, const Pair& at) {
+  return {m.I * at.w + cross(m.h, at.v), at.v * m.mass + cross(at.w, m.h)};
+}
+
+double height_of(const WorldInertia& m, const Workspace::Pose& pose, V3 gravity) {
+  return -simd::dot(gravity, simd::load(pose.p) * m.mass + m.h);
 }
 
 double spring_energy(const World::Impl& w, const Tree& tree) {
@@ -100,46 +96,61 @@ double spring_energy(const World::Impl& w, const Tree& tree) {
 
 /// (1) at the state and the kinematics of `ws`.
 void take_energies(const World::Impl& w, const Tree& tree, double& motion, double& height) {
-  motion = 0;
+  const V3 gravity = simd::v3(w.model.gravity);
+  double twice = 0;
   height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
   for (int i = tree.first; i < tree.last; ++i) {
-    const Body& body = w.model.bodies[i];
-    motion += 0.5 * Masses(body, w.ws.pose[i]).product(w.ws.velocity[i], w.ws.velocity[i]);
-    height += height_of(w, body, w.ws.pose[i]);
+    const WorldInertia m = kernel::world_inertia(w.model.bodies[i], w.ws.pose[i]);
+    const Pair at = load(w.ws.velocity[i]);
+    twice += dot(at, momentum(m, at));
+    height += height_of(m, w.ws.pose[i], gravity);
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
-    motion += 0.5 * w.model.armature[i] * w.state.v[i] * w.state.v[i];
+    twice += w.model.armature[i] * w.state.v[i] * w.state.v[i];
+  motion = 0.5 * twice;
 }
 
-/// T(q, v_end), (3) and (5).  @pre trial_velocity at the end of the step
+/// |h I^-1 (w x I w)|^2 in the metric of I, of a body alone in its tree: its momentum is kept, and its
+/// velocity follows, see move_bodies.cc (4).
+double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
+  const FreeBody& free = w.model.free_bodies[body.extra];
+  const Workspace::Pose& pose = w.ws.pose[w.model.trees[body.tree].first];
+  const V3 at = kernel::transpose(simd::load(pose.R) * simd::load(free.axes)) * spin;
+  const V3 moments = simd::load(free.moments), L = {moments.m * at.m}, turning = cross(at, L);
+  return w.h_now * w.h_now * simd::dot(turning, {simd::load(free.inverse_moments).m * turning.m});
+}
+
+/// (1), T(q, v_end), (3) and (5).  @pre trial_velocity at the end of the step
 void take_smooth_work(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
-  double twice = 0, power = 0, power_after = 0, square = 0;
+  const V3 gravity = simd::v3(w.model.gravity);
+  double twice = 0, twice_after = 0, power = 0, power_after = 0, square = 0;
+  a.height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
   for (int i = tree.first; i < tree.last; ++i) {
-    const Masses m(w.model.bodies[i], w.ws.pose[i]);
-    const Velocity &before = w.ws.velocity[i], &after = w.trial_velocity[i];
-    Velocity dv;
-    dv.w = Vec3(Vec3(w.free_velocity[i].w) - Vec3(before.w));
-    dv.v = Vec3(Vec3(w.free_velocity[i].v) - Vec3(before.v));
-    if (w.model.bodies[i].alone) {  // its momentum is kept, and its velocity follows: move_bodies.cc (4)
-      const Vec3 spin = before.w, gyroscopic = spin.cross(m.inertia * spin);
-      square += w.h_now * w.h_now * gyroscopic.dot(m.inertia.ldlt().solve(gyroscopic));
-    }
-    twice += m.product(after, after);
-    power += m.product(before, dv);
-    power_after += m.product(after, dv);
-    square += m.product(dv, dv);
+    const Body& body = w.model.bodies[i];
+    const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);
+    const Pair before = load(w.ws.velocity[i]), after = load(w.trial_velocity[i]);
+    const Pair dv = minus(load(w.free_velocity[i]), before), dp = momentum(m, dv);
+    if (body.alone) square += square_of_turning(w, body, before.w);
+    twice += dot(before, momentum(m, before));
+    twice_after += dot(after, momentum(m, after));
+    power += dot(before, dp);
+    power_after += dot(after, dp);
+    square += dot(dv, dp);
+    a.height += height_of(m, w.ws.pose[i], gravity);
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
-    const double dv = w.v_free[i] - w.state.v[i], armature = w.model.armature[i];
-    twice += armature * w.v_end[i] * w.v_end[i];
-    power += armature * w.state.v[i] * dv;
+    const double v = w.state.v[i], dv = w.v_free[i] - v, armature = w.model.armature[i];
+    twice += armature * v * v;
+    twice_after += armature * w.v_end[i] * w.v_end[i];
+    power += armature * v * dv;
     power_after += armature * w.v_end[i] * dv;
     square += armature * dv * dv;
   }
-  a.motion_end = 0.5 * twice;
-  a.smooth = 0.5 * (power + power_after);
+  a.motion = 0.5 * twice;
+  a.before = a.motion + a.height;
   a.order = std::abs(power) + 0.5 * square;
+  a.flow = 0.5 * (power + power_after) - 0.5 * twice_after - a.height;
 }
 
 /// Of a tree that moves by itself: energy of motion and of springs, and of its weight over its size [J].
@@ -193,13 +204,15 @@ bool is_active(const World::Impl& w, const RowBlock& block, int row) {
          w.rows.compliance[row] > 0;
 }
 
-/// Of one impulse along a row, at the velocities at both ends of the step.
-double work_along(const World::Impl& w, const ImpulseRow& row, double impulse) {
+/// Of one impulse along a row, at the velocities at both ends of the step. What gives way has taken before
+/// what it gives.
+double work_along(const World::Impl& w, const ImpulseRow& row, double impulse, bool gives_way) {
   double before = 0, after = 0;
   const std::span<const ImpulseRow> one(&row, 1);
   row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&before, 1));
   row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&after, 1));
-  return std::max({0.0, impulse * before, impulse * after});
+  const double work = std::max(impulse * before, impulse * after);
+  return gives_way ? std::max(0.0, work) : work;
 }
 
 /// @pre trial_velocity at the end of the step
@@ -210,14 +223,15 @@ void add_work_of_rows(World::Impl& w) {
     for (int i = block.row; i < block.row + block.size; ++i) {
       if (w.total[i] == 0) continue;
       if (is_active(w, block, i))
-        w.accounts[t].work += work_along(w, w.rows.impulses[i], w.total[i]);
+        w.accounts[t].work +=
+            work_along(w, w.rows.impulses[i], w.total[i], block.source != RowSource::kDrive);
       else if (w.has_unresponsive)
         w.accounts[t].work -= w.total[i] * w.row_carried[i];
     }
   }
   for (std::size_t i = 0; i < w.penalty_rows.size(); ++i)
     if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0)
-      w.accounts[t].work += work_along(w, w.penalty_rows[i], w.penalty_impulses[i]);
+      w.accounts[t].work += work_along(w, w.penalty_rows[i], w.penalty_impulses[i], true);
 }
 
 /// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
@@ -469,14 +483,11 @@ void World::Impl::open_ledger(double h) {
     const Tree& tree = model.trees[t];
     const Body& root = model.bodies[tree.first];
     a.anchored = root.kind != JointKind::kFree || root.parent != 0;
-    take_energies(*this, tree, a.motion, a.height);
-    a.before = a.motion + a.height;
     body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
     take_smooth_work(*this, tree, a);
     a.order = std::min(a.order, kMostOrder * energy_there(*this, static_cast<int>(t), a.motion));
     a.own_order = a.order;
     a.credit = std::min(trees[t].credit, a.order);
-    a.flow = a.smooth - a.motion_end - a.height;
   }
   join_all(*this);
   add_work_of_rows(*this);
@@ -487,6 +498,11 @@ void World::Impl::open_ledger(double h) {
 }
 
 void World::Impl::close_ledger() {
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    if (accounts[t].counts || !trees[t].awake || trees[t].quarantined) continue;
+    update_poses(model, state, model.trees[t], ws);
+    update_velocities(model, state, model.trees[t], ws);
+  }
   for (std::size_t t = 0; t < trees.size(); ++t) {
     EnergyAccount& a = accounts[t];
     if (!a.counts) continue;
@@ -506,6 +522,7 @@ void World::Impl::close_ledger() {
     const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
     trees[t].credit = set.order > 0 ? set.credit * (accounts[t].own_order / set.order) : 0;
   }
+  if (settings.integrator != Integrator::kRk4) known = state;  // its stages have moved what sleeps
 }
 
 }  // namespace karakuri

@@ -127,8 +127,12 @@ void read_impulses(World::Impl& w, double h) {
     const double first = w.rows.impulse(block.row);
     switch (block.source) {
       case RowSource::kLoop:
-        for (int k = 0, row = block.row; k < 6; ++k)
-          w.loop_impulse[block.index][k] = block.which >> k & 1 ? w.rows.impulse(row++) : 0;
+        for (int k = 0, row = block.row; k < 6; ++k) {
+          const bool is_row = block.which >> k & 1;
+          w.loop_impulse[block.index][k] = is_row ? w.rows.impulse(row) : 0;
+          w.loop_bounce[block.index][k] = is_row ? w.rows.unit[row] * w.bounce[row] : 0;
+          row += is_row ? 1 : 0;
+        }
         break;
       case RowSource::kSoftLoop:
         for (int k = 0; k < block.size; ++k) w.loop_impulse[block.index][k] = w.rows.impulse(block.row + k);

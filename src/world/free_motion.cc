@@ -185,8 +185,13 @@ void World::Impl::free_motion(double h) {
   std::swap(applied, forces);
   forces.clear();
   const Eigen::Map<Eigen::VectorXd> efforts(tau.data(), model.nv);
-  aba(model, state, efforts, loaded ? std::span<const Force>(f_ext) : std::span<const Force>{}, ws,
-      Eigen::Map<Eigen::VectorXd>(acceleration.data(), model.nv));
+  const std::span<const Force> wrenches = loaded ? std::span<const Force>(f_ext) : std::span<const Force>{};
+  const Eigen::Map<Eigen::VectorXd> a(acceleration.data(), model.nv);
+  if (known.q == state.q && known.v == state.v)
+    aba(model, efforts, wrenches, ws, a);
+  else
+    aba(model, state, efforts, wrenches, ws, a);
+  known.q.clear();
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const Body& root = model.bodies[model.trees[t].first];
     const Body& last = model.bodies[model.trees[t].last - 1];

@@ -94,6 +94,7 @@ struct Persistent {
   std::vector<double> friction_impulse;             // nv
   std::vector<double> drive_impulse;                // nv
   std::vector<std::array<double, 6>> loop_impulse;  // by loop
+  std::vector<std::array<double, 6>> loop_bounce;   // by loop: of bouncing, besides
   std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
   std::vector<std::array<double, 3>> relation_impulse;  // by Model::relations, see relation_slot()
   std::vector<double> relation_chord;                   // as loop_chord
@@ -118,7 +119,7 @@ struct EnergyAccount {
   bool counts = false;      // it responds
   bool anchored = false;    // something fixed acts on it
   double motion = 0, height = 0;
-  double motion_end = 0, smooth = 0, flow = 0;
+  double flow = 0;  // S - T(q, v_end) - U(q)
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
   // By overlaps that come apart: what they have stored, what they lift, and what that adds to all of it.
   double stored = 0, risen = 0, lifted = 0;
@@ -359,6 +360,7 @@ struct World::Impl : world_detail::Persistent {
   world_detail::LoopStage loop_stage;
   bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
   double h_now = 0;               // length of the step that is under way; 0 between steps [s]
+  State known;  // whose poses and velocities are in ws, as the last step left them; without coordinates: none
 
   std::vector<JointId> broken;  // in this step
 

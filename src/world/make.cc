@@ -265,6 +265,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   drive_is_row.resize(nv);
   scene_loops = model.loops.size();
   loop_impulse.resize(scene_loops);
+  loop_bounce.resize(scene_loops);
   loop_chord.resize(scene_loops, 1.0);
   relation_impulse.resize(model.relations.size());
   relation_chord.resize(model.relations.size(), 1.0);
@@ -366,6 +367,7 @@ void World::Impl::after_restore() {
 }
 
 void World::Impl::refresh_kinematics() {
+  known.q.clear();
   update_poses(model, state, ws);
   update_velocities(model, state, ws);
 }

@@ -247,6 +247,7 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, p.friction_impulse);
   visit(ar, p.drive_impulse);
   visit(ar, p.loop_impulse);
+  visit(ar, p.loop_bounce);
   visit(ar, p.loop_chord);
   visit(ar, p.relation_impulse);
   visit(ar, p.relation_chord);
@@ -285,6 +286,7 @@ std::string find_misfit(const Persistent& p, const World::Impl& w) {
                           {"impulses of drives", p.drive_impulse.size(), nv},
                           {"trees", p.trees.size(), w.trees.size()},
                           {"impulses of loops", p.loop_impulse.size(), loops},
+                          {"bounces of loops", p.loop_bounce.size(), loops},
                           {"states of loops", p.state.loop_closed.size(), loops},
                           {"chords of loops", p.loop_chord.size(), loops},
                           {"impulses of couplings", p.relation_impulse.size(), relations},

@@ -68,6 +68,7 @@ Result<JointId> World::attach(Joint joint, Joining how) {
   w.attached.push_back(std::move(added));
   w.state.loop_closed.push_back(true);
   w.loop_impulse.push_back({});
+  w.loop_bounce.push_back({});
   w.loop_chord.push_back(1);
   const Loop& loop = w.model.loops.back();
   if (loop.joins()) w.set_pair_joined(w.links_of(loop), true);
@@ -109,7 +110,7 @@ bool World::set_loop_closed(JointId joint, bool closed) {
   if (loop < 0) return false;
   if (w.state.loop_closed[loop] == closed) return true;
   w.state.loop_closed[loop] = closed;
-  w.loop_impulse[loop] = {};
+  w.loop_impulse[loop] = w.loop_bounce[loop] = {};
   wake_both(w, w.model.loops[loop]);
   if (closed) w.impact(loop);
   return true;
@@ -130,6 +131,7 @@ std::vector<Diagnostic> World::detach(JointId joint) {
   w.model.loops.erase(w.model.loops.begin() + loop);
   w.state.loop_closed.erase(w.state.loop_closed.begin() + loop);
   w.loop_impulse.erase(w.loop_impulse.begin() + loop);
+  w.loop_bounce.erase(w.loop_bounce.begin() + loop);
   w.loop_chord.erase(w.loop_chord.begin() + loop);
   w.attached.erase(w.attached.begin() + (loop - static_cast<int>(w.scene_loops)));
   w.set_pair_joined(parted, false);
@@ -208,6 +210,7 @@ void World::Impl::inherit(Impl& old) {
     state.loop_closed[i] = before < 0 || old.state.loop_closed[before];
     if (before < 0) continue;
     loop_impulse[i] = old.loop_impulse[before];
+    loop_bounce[i] = old.loop_bounce[before];
     loop_chord[i] = old.loop_chord[before];
   }
   if (model.relations.size() == old.model.relations.size()) {
@@ -219,6 +222,7 @@ void World::Impl::inherit(Impl& old) {
     add_attached_loop(attached[i]);
     state.loop_closed.push_back(old.state.loop_closed[old.scene_loops + i]);
     loop_impulse.push_back(old.loop_impulse[old.scene_loops + i]);
+    loop_bounce.push_back(old.loop_bounce[old.scene_loops + i]);
     loop_chord.push_back(old.loop_chord[old.scene_loops + i]);
   }
   attach_count = old.attach_count;
@@ -258,7 +262,8 @@ Force World::Impl::loop_wrench(int index) const {
   const LoopRows held = loop_rows(model.loops[index], past);
   Force sum;
   for (int k = 0; k < held.count; ++k)
-    sum = sum + Force{held.row[k].moment, held.row[k].force} * (loop_impulse[index][k] / h_before);
+    sum = sum + Force{held.row[k].moment, held.row[k].force} *
+                    ((loop_impulse[index][k] + loop_bounce[index][k]) / h_before);
   return sum;
 }
 

@@ -120,6 +120,7 @@ void fit_scratch(World::Impl& w) {
   const std::size_t nq = w.model.nq, nv = w.model.nv, bodies = w.model.bodies.size(),
                     count = w.model.trees.size();
   for (Workspace* ws : {&w.ws, &w.view, &w.past}) ws->fit(w.model);
+  w.known.q.clear();
   for (State* state : {&w.stage, &w.state_free, &w.ahead, &w.past_state})
     state->q.resize(nq), state->v.resize(nv);
   for (std::vector<double>* v :

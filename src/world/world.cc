@@ -123,7 +123,7 @@ void World::Impl::refresh_past() const {
     const LoopRows held = loop_rows(model.loops[i], past);
     for (int k = 0; k < held.count; ++k) {
       const ImpulseRow& row = held.row[k];
-      const double force = loop_impulse[i][k] / h_before;
+      const double force = (loop_impulse[i][k] + loop_bounce[i][k]) / h_before;
       add(row.body, force, row.point, row.force, row.moment);
       add(row.other, -force, row.point, row.force, row.moment);
     }

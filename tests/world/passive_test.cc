@@ -21,40 +21,29 @@ using test::WorldKind;
 /// A few seconds for all of them together.
 constexpr test::JudgeOptions kShort{.seconds = 4, .max_steps = 200, .patience = 10};
 
-/// All worlds are to hold. Some do not yet, as they make more energy in a step than the solver's tolerance
-/// and the order of the integrator explain: at most this many, and none of them may cease to be finite.
-void expect_to_hold(const std::vector<RandomWorld>& worlds, int most_open) {
-  int open = 0;
-  std::string told;
+void expect_to_hold(const std::vector<RandomWorld>& worlds) {
   for (const RandomWorld& world : worlds) {
     const test::Verdict verdict = test::judge(world, kShort);
-    if (verdict.holds()) continue;
-    ++open;
-    told += test::to_line(world, verdict) + "\n";
-    EXPECT_NE(verdict.fault, "refused") << test::to_line(world, verdict);
-    EXPECT_NE(verdict.fault, "not finite") << test::to_line(world, verdict);
-    EXPECT_NE(verdict.fault, "quarantine") << test::to_line(world, verdict);
+    EXPECT_TRUE(verdict.holds()) << test::to_line(world, verdict);
   }
-  testing::Test::RecordProperty("open", open);
-  EXPECT_LE(open, most_open) << told;
 }
 
-void expect_to_hold(const RandomWorldOptions& options, int count, int most_open) {
+void expect_to_hold(const RandomWorldOptions& options, int count) {
   std::vector<RandomWorld> worlds;
   for (int seed = 0; seed < count; ++seed)
     worlds.push_back(test::make_random_world(static_cast<std::uint64_t>(seed), options));
-  expect_to_hold(worlds, most_open);
+  expect_to_hold(worlds);
 }
 
-TEST(SlowPassive, TreesOfOverlappingParts) { expect_to_hold({.kind = WorldKind::kTrees}, 80, 20); }
-TEST(SlowPassive, Loops) { expect_to_hold({.kind = WorldKind::kLoops}, 30, 10); }
-TEST(SlowPassive, DrivesAndSprings) { expect_to_hold({.kind = WorldKind::kDrives}, 30, 14); }
-TEST(SlowPassive, MeshesAndHulls) { expect_to_hold({.kind = WorldKind::kMeshes}, 30, 5); }
-TEST(SlowPassive, Restitution) { expect_to_hold({.kind = WorldKind::kBouncing}, 30, 11); }
-TEST(SlowPassive, KinematicTrees) { expect_to_hold({.kind = WorldKind::kKinematic}, 30, 8); }
-TEST(SlowPassive, AllOfItAtOnce) { expect_to_hold({.kind = WorldKind::kMixed}, 22, 13); }
-TEST(SlowPassive, LongSteps) { expect_to_hold({.kind = WorldKind::kLongSteps}, 20, 14); }
-TEST(SlowPassive, CrowdedBins) { expect_to_hold({.kind = WorldKind::kBin}, 4, 2); }
+TEST(SlowPassive, TreesOfOverlappingParts) { expect_to_hold({.kind = WorldKind::kTrees}, 80); }
+TEST(SlowPassive, Loops) { expect_to_hold({.kind = WorldKind::kLoops}, 30); }
+TEST(SlowPassive, DrivesAndSprings) { expect_to_hold({.kind = WorldKind::kDrives}, 30); }
+TEST(SlowPassive, MeshesAndHulls) { expect_to_hold({.kind = WorldKind::kMeshes}, 30); }
+TEST(SlowPassive, Restitution) { expect_to_hold({.kind = WorldKind::kBouncing}, 30); }
+TEST(SlowPassive, KinematicTrees) { expect_to_hold({.kind = WorldKind::kKinematic}, 30); }
+TEST(SlowPassive, AllOfItAtOnce) { expect_to_hold({.kind = WorldKind::kMixed}, 22); }
+TEST(SlowPassive, LongSteps) { expect_to_hold({.kind = WorldKind::kLongSteps}, 20); }
+TEST(SlowPassive, CrowdedBins) { expect_to_hold({.kind = WorldKind::kBin}, 4); }
 
 TEST(SlowPassive, AllContactModelsWithAllIntegrators) {
   std::vector<RandomWorld> worlds;
@@ -64,7 +53,7 @@ TEST(SlowPassive, AllContactModelsWithAllIntegrators) {
       for (const std::uint64_t seed : {0, 1})
         worlds.push_back(test::make_random_world(
             seed, {.kind = WorldKind::kModels, .contact = contact, .integrator = integrator}));
-  expect_to_hold(worlds, 10);
+  expect_to_hold(worlds);
 }
 
 // ---- the judge itself
@@ -112,7 +101,7 @@ TEST(Passive, TheJudgeSeesEnergyFromNowhere) {
   w.world.step();
   w.world.set_velocity(w.ball, {Vec3::Zero(), Vec3(0.1, 0, -0.0196)});  // beside its fall
   EXPECT_FALSE(w.judge.look(w.world));
-  EXPECT_EQ(w.judge.verdict().fault, "made energy in a step");
+  EXPECT_EQ(w.judge.verdict().fault, "made energy");
 }
 
 TEST(Passive, TheJudgeSeesAForce) {
