@@ -189,7 +189,7 @@ void aba(const Model& model, const State& state, VecIn tau, std::span<const Forc
   });
 }
 
-void aba(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a) {
+void aba_at_known_pose(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a) {
   run_aba(model, tau, f_ext, ws, a, [](int) {});
 }
 

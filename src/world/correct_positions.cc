@@ -56,7 +56,7 @@ void find_shifted(World::Impl& w) {
 void find_pushed_sets(World::Impl& w) {
   std::fill(w.pushed.begin(), w.pushed.end(), std::uint8_t{0});
   for (const RowBlock& block : w.rows.blocks) {
-    if (w.correction[block.row] == 0) continue;
+    if (w.correction[block.row] == 0 && w.total[block.row] == 0) continue;
     for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) {
       const int a = w.tree_of[row->body], b = w.tree_of[row->other];
       if ((a < 0) != (b < 0)) w.pushed[w.root_of(std::max(a, b))] = 1;

@@ -2,27 +2,25 @@
 // each set the ledger has
 //   E = T(q, v) + U(q)               energy of motion; of height and of the joints' springs               (1)
 //   W                                work of all that may do any, as much as it can be                    (2)
-//   S = (v + v_end) . M dv / 2       work of the smooth forces over the step, with dv = v_free - v        (3)
-//   R = T(q+, v+) + U(q+) - T(q, v_end) - U(q) + S - (what corrections add)
-//                                    what the integrator is wrong by: positions should lose S             (4)
-//   o = |v . M dv| + |dv|^2_M / 2    what it may be wrong by, a part of the energy that is there          (5)
+//   o = h |v . grad U| + |dv|^2_M    what the integrator may be wrong by, of motions that it resolves     (3)
 //   c                                what it has lost so far, and may give back
-// where W is that of efforts, drives, forces, kinematic bodies, of springs in place of contacts and loops,
-// and of overlaps that come apart, which lift what lies on them. At the end of the step
-//   E+ <= E + W + min(max(R, 0), c + o)                                                                   (6)
-//   c+ = min(c + E + W - E+, o)                                                                           (7)
+// with dv = v_free - v. W is that of efforts, drives, forces, kinematic bodies, of springs in place of
+// contacts and loops, and of overlaps that come apart, which lift what lies on them. At the end of the step
+//   E+ <= E + W + c + o                                                                                   (4)
+//   c+ = min(c + E + W - E+, o)                                                                           (5)
 // Velocity first, then position, keeps H = E - h v . grad U / 2 rather than E (of a linear spring, exactly;
 // Hairer, Lubich and Wanner, Geometric Numerical Integration, IX.3): its energy swings about that of the
-// motion by no more than o, which is zero where the motion turns round, and (6) leaves it alone. What grows
+// motion by no more than o, which is zero where the motion turns round, and (4) leaves it alone. What grows
 // beyond is no swing: the terms of second order in the velocities where joints turn far within a step,
 // impulses that are no solution, corrections that lift. As c is bounded by o, nothing adds up over a run.
 //
 // A set that has more is slowed down. If nothing fixed acts on it, its motion is that of a rigid body with
 // its linear and angular momentum P, L, and one within it that is orthogonal to it in the metric of M,
-//   T = P^2 / 2m + L^T I^-1 L / 2 + T_within                                                              (8)
-// T_within is scaled first, then L, and P only where nothing else is left. Otherwise all of T is: velocities that respect contacts, limits
-// and loops still do. Where that is more than a little, or the set stands too high, its way is shortened with
-// it, so that positions and velocities do not part.
+//   T = P^2 / 2m + L^T I^-1 L / 2 + T_within                                                              (6)
+// T_within is scaled first, then L; P only of what continuous contact has slowed down, which has lost it
+// already. Otherwise all of T is: velocities that respect contacts, limits and loops still do. Where that is
+// more than a little, or the set stands too high, its way is shortened with it, so that positions and
+// velocities do not part.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
@@ -42,10 +40,9 @@ using world_detail::EnergyAccount;
 namespace {
 
 constexpr double kRounding = 1e-12;  // of the energies that are compared
+constexpr double kNothing = 1e-7;    // of what a step exchanges
 // Of the energy of motion that may be taken away while the way stays as it is: the two part by half of that.
 constexpr double kLittle = 0.1;
-// Of the energy that is there: a swing that takes four steps a radian has so much of its own.
-constexpr double kMostOrder = 0.25;
 
 using Velocity = Workspace::Velocity;
 using kernel::cross;
@@ -94,20 +91,37 @@ double spring_energy(const World::Impl& w, const Tree& tree) {
   return sum;
 }
 
+/// What the springs of a tree give to a motion [W].
+double spring_power(const World::Impl& w, const Tree& tree, const std::vector<double>& v) {
+  double sum = 0;
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    const DofProperties& p = w.model.dof_properties[i];
+    if (!(p.stiffness > 0)) continue;
+    const Body& body = w.model.bodies[w.model.dofs[i].body];
+    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
+    const double x = dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest);
+    sum -= p.stiffness * x * v[i];
+  }
+  return sum;
+}
+
 /// (1) at the state and the kinematics of `ws`.
-void take_energies(const World::Impl& w, const Tree& tree, double& motion, double& height) {
+void take_energies(const World::Impl& w, const Tree& tree, EnergyAccount& a) {
   const V3 gravity = simd::v3(w.model.gravity);
-  double twice = 0;
-  height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
+  double twice = 0, height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
+  double fall = w.passive_dofs.empty() ? 0 : spring_power(w, tree, w.state.v);
   for (int i = tree.first; i < tree.last; ++i) {
     const WorldInertia m = kernel::world_inertia(w.model.bodies[i], w.ws.pose[i]);
-    const Pair at = load(w.ws.velocity[i]);
-    twice += dot(at, momentum(m, at));
+    const Pair at = load(w.ws.velocity[i]), p = momentum(m, at);
+    twice += dot(at, p);
+    fall += simd::dot(gravity, p.v);
     height += height_of(m, w.ws.pose[i], gravity);
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
     twice += w.model.armature[i] * w.state.v[i] * w.state.v[i];
-  motion = 0.5 * twice;
+  a.motion = 0.5 * twice;
+  a.height = height;
+  a.fall = std::abs(fall);
 }
 
 /// |h I^-1 (w x I w)|^2 in the metric of I, of a body alone in its tree: its momentum is kept, and its
@@ -120,44 +134,54 @@ double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
   return w.h_now * w.h_now * simd::dot(turning, {simd::load(free.inverse_moments).m * turning.m});
 }
 
-/// (1), T(q, v_end), (3) and (5).  @pre trial_velocity at the end of the step
-void take_smooth_work(World::Impl& w, const Tree& tree, EnergyAccount& a) {
+/// (1), and what (3) is made of.  @pre trial_velocity at the end of the step
+void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
   const V3 gravity = simd::v3(w.model.gravity);
-  double twice = 0, twice_after = 0, power = 0, power_after = 0, square = 0;
+  double twice = 0, square = 0;
+  const bool springs = !w.passive_dofs.empty();
+  // - v . grad U, at both ends of the step
+  double fall = springs ? spring_power(w, tree, w.state.v) : 0;
+  double fall_after = springs ? spring_power(w, tree, w.v_end) : 0;
   a.height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
   for (int i = tree.first; i < tree.last; ++i) {
     const Body& body = w.model.bodies[i];
     const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);
     const Pair before = load(w.ws.velocity[i]), after = load(w.trial_velocity[i]);
-    const Pair dv = minus(load(w.free_velocity[i]), before), dp = momentum(m, dv);
+    const Pair dv = minus(load(w.free_velocity[i]), before);
     if (body.alone) square += square_of_turning(w, body, before.w);
-    twice += dot(before, momentum(m, before));
-    twice_after += dot(after, momentum(m, after));
-    power += dot(before, dp);
-    power_after += dot(after, dp);
-    square += dot(dv, dp);
+    const Pair p = momentum(m, before);
+    fall += simd::dot(gravity, p.v);
+    twice += dot(before, p);
+    fall_after += simd::dot(gravity, momentum(m, after).v);
+    square += dot(dv, momentum(m, dv));
     a.height += height_of(m, w.ws.pose[i], gravity);
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
     const double v = w.state.v[i], dv = w.v_free[i] - v, armature = w.model.armature[i];
     twice += armature * v * v;
-    twice_after += armature * w.v_end[i] * w.v_end[i];
-    power += armature * v * dv;
-    power_after += armature * w.v_end[i] * dv;
     square += armature * dv * dv;
   }
   a.motion = 0.5 * twice;
   a.before = a.motion + a.height;
-  a.order = std::abs(power) + 0.5 * square;
-  a.flow = 0.5 * (power + power_after) - 0.5 * twice_after - a.height;
+  a.fall = std::max(std::abs(fall), std::abs(fall_after));
+  a.turned = square;
 }
 
-/// Of a tree that moves by itself: energy of motion and of springs, and of its weight over its size [J].
-double energy_there(const World::Impl& w, int t, double motion) {
-  const Tree& tree = w.model.trees[t];
-  const double springs = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
-  return motion + springs + w.tree_mass[t] * w.model.gravity.norm() * w.tree_reach[t];
+/// (3), with the energy of motion and of springs, and of the tree's weight over its size, that is there. A
+/// swing whose energy is wrong by r of that takes 1 / r steps a radian, and needs r / 2: it has r (1 - r) up
+/// to half a radian a step. What turns further is not resolved and gets nothing. Of |dv|^2, gravity explains
+/// h^2 m g^2, and springs that are taken at the start of a step half of their energy; terms of second order
+/// in velocities may add a little.
+/// @param fall  |v . grad U|, the most of both ends of the step
+void find_order(const World::Impl& w, int t, EnergyAccount& a, double fall) {
+  constexpr double kTurned = 0.005;  // of what is there
+  const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
+  const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs + kTurned * there;
+  const double r = there > 0 ? (w.h_now * fall + 0.5 * a.turned) / there : 1;
+  a.order = r < 1 ? (w.h_now * fall + std::min(a.turned, explained)) * (1 - r) : 0;
+  a.own_order = a.order;
+  a.credit = std::min(w.trees[t].credit, a.order);
 }
 
 // ---- sets of trees
@@ -167,28 +191,22 @@ int find_set(std::vector<EnergyAccount>& accounts, int t) {
   return t;
 }
 
-/// Rows do not know of bodies that do not respond: they are the world to them.
-void join(World::Impl& w, const ImpulseRow& row) {
-  const int a = w.tree_of[row.body], b = w.tree_of[row.other];
-  if (a < 0 && b >= 0) w.accounts[b].anchored = true;
-  if (b < 0 && a >= 0) w.accounts[a].anchored = true;
-  if (a < 0 || b < 0) return;
-  const int x = find_set(w.accounts, a), y = find_set(w.accounts, b);
-  w.accounts[std::max(x, y)].parent = std::min(x, y);
-}
-
-void join_all(World::Impl& w) {
-  for (const RowBlock& block : w.rows.blocks) {
-    bool acts = is_held(block.source);  // also by position
-    for (int i = block.row; i < block.row + block.size && !acts; ++i)
-      acts = w.total[i] != 0 || w.correction[i] != 0;
-    if (!acts) continue;
-    for (const ImpulseRow* row = &w.rows.impulses[block.row]; row; row = row->more) join(w, *row);
+/// All trees that a row acts on. Rows do not know of bodies that do not respond: they are the world to them.
+void join(World::Impl& w, const ImpulseRow& first) {
+  int set = -1;
+  for (const ImpulseRow* row = &first; row; row = row->more) {
+    const int a = w.tree_of[row->body], b = w.tree_of[row->other];
+    for (const int t : {a, b}) {
+      if (t < 0) continue;
+      EnergyAccount& account = w.accounts[t];
+      account.touched = true;
+      account.anchored = account.anchored || a < 0 || b < 0;
+      const int own = find_set(w.accounts, t);
+      if (set >= 0 && own != set) w.accounts[std::max(own, set)].parent = std::min(own, set);
+      set = set < 0 ? own : std::min(own, set);
+    }
   }
-  for (const ImpulseRow& row : w.penalty_rows) join(w, row);
 }
-
-// ---- work
 
 /// The tree in whose account the work of a row is entered.
 int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
@@ -198,10 +216,24 @@ int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
   return -1;
 }
 
-/// Whether a row may give energy: it is driven, or gives back what it has taken.
+void join_all(World::Impl& w) {
+  for (const RowBlock& block : w.rows.blocks) {
+    bool acts = is_held(block.source);  // also by position
+    for (int i = block.row; i < block.row + block.size && !acts; ++i)
+      acts = w.total[i] != 0 || w.correction[i] != 0;
+    if (!acts) continue;
+    join(w, w.rows.impulses[block.row]);
+  }
+  for (const ImpulseRow& row : w.penalty_rows) join(w, row);
+}
+
+// ---- work
+
+/// Whether a row may give energy: it is driven, or gives back what it has taken, or undoes errors of
+/// positions by velocities.
 bool is_active(const World::Impl& w, const RowBlock& block, int row) {
   return block.source == RowSource::kDrive || block.source == RowSource::kSpring ||
-         w.rows.compliance[row] > 0;
+         w.rows.compliance[row] > 0 || w.settings.stabilization.kind != Stabilization::kPosition;
 }
 
 /// Of one impulse along a row, at the velocities at both ends of the step. What gives way has taken before
@@ -237,7 +269,7 @@ void add_work_of_rows(World::Impl& w) {
 /// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
 void add_work_of_efforts(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
-  double& work = w.accounts[t].work;
+  double work = 0;
   const auto add = [&](int dof, double effort) {
     if (effort != 0) work += h * std::max(effort * w.state.v[dof], effort * w.v_end[dof]);
   };
@@ -245,9 +277,11 @@ void add_work_of_efforts(World::Impl& w, int t, double h) {
   for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) {
     const Force& f = w.f_ext[i];
     const Velocity &a = w.ws.velocity[i], &b = w.trial_velocity[i];
-    work += h * std::max(f.moment.dot(Vec3(a.w)) + f.force.dot(Vec3(a.v)),
-                         f.moment.dot(Vec3(b.w)) + f.force.dot(Vec3(b.v)));
+    // whatever way the body turns meanwhile
+    work += h * (f.moment.norm() * std::max(Vec3(a.w).norm(), Vec3(b.w).norm()) +
+                 f.force.norm() * std::max(Vec3(a.v).norm(), Vec3(b.v).norm()));
   }
+  w.accounts[t].work += work;
 }
 
 void add_work_of_drives(World::Impl& w, double h) {
@@ -255,7 +289,8 @@ void add_work_of_drives(World::Impl& w, double h) {
     const int t = w.tree_of[w.model.dofs[i].body];
     if (w.drive_is_row[i] || !w.trees[t].responds()) continue;
     const double effort = w.drive_effort_of(i, h);
-    w.accounts[t].work += h * std::max(effort * w.state.v[i], effort * w.v_end[i]);
+    const double work = h * std::max(effort * w.state.v[i], effort * w.v_end[i]);
+    w.accounts[t].work += work;
   }
 }
 
@@ -282,23 +317,23 @@ void look(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
   update_poses(w.model, w.state, tree, w.ws);
   update_velocities(w.model, w.state, tree, w.ws);
-  take_energies(w, tree, w.accounts[t].motion, w.accounts[t].height);
+  take_energies(w, tree, w.accounts[t]);
 }
 
-/// What a correction of positions has done to the energies of a tree that was shifted.
+/// How far a correction of positions has lifted a tree that was shifted.
 void take_lift(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
   EnergyAccount& a = w.accounts[t];
-  const double motion = a.motion, height = a.height;
-  w.stage.q = w.state.q;
+  const double height = a.height;
+  const auto first = w.state.q.begin() + root.first_q,
+             end = w.state.q.begin() + last.first_q + q_size(last.kind);
+  std::copy(first, end, w.stage.q.begin() + root.first_q);
   for (int i = root.first_v; i < end_dof(w.model, tree); ++i) w.way[i] = -w.shift[i];
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), 1);
   look(w, t);
   a.risen = height - a.height;
-  a.lifted = motion - a.motion + a.risen;
-  std::copy(w.stage.q.begin() + root.first_q, w.stage.q.begin() + last.first_q + q_size(last.kind),
-            w.state.q.begin() + root.first_q);
+  std::copy_n(w.stage.q.begin() + root.first_q, end - first, first);
   look(w, t);
 }
 
@@ -338,7 +373,7 @@ RigidMotion rigid_motion(World::Impl& w, int set) {
   return m;
 }
 
-/// (8). @param excess  of energy
+/// (6). @param excess  of energy
 void slow_within(World::Impl& w, int set, double motion, double excess) {
   const RigidMotion rigid = rigid_motion(w, set);
   const double within = std::max(0.0, motion - rigid.energy), linear = rigid.energy - rigid.spin_energy;
@@ -348,7 +383,8 @@ void slow_within(World::Impl& w, int set, double motion, double excess) {
     excess -= taken;
     return energy > taken ? std::sqrt(1 - taken / energy) : 0.0;
   };
-  const double share = take(within), spin = take(rigid.spin_energy), along = take(linear);
+  const double share = take(within), spin = take(rigid.spin_energy);
+  const double along = w.accounts[set].slowed ? take(linear) : 1;
   for_each_of(w, set, [&](int, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
     const Mat3 to_F = Mat3(root.R_PF).transpose();
@@ -356,9 +392,19 @@ void slow_within(World::Impl& w, int set, double motion, double excess) {
     Eigen::Matrix<double, 6, 1> as_one, kept;
     as_one << to_F * (rigid.linear + turning), to_F * rigid.angular;
     kept << to_F * (along * rigid.linear + spin * turning), spin * (to_F * rigid.angular);
-    for (int k = 0, i = root.first_v; k < 6; ++k, ++i)
-      w.state.v[i] = kept[k] + share * (w.state.v[i] - as_one[k]);
+    for (int k = 0, i = root.first_v; k < 6; ++k, ++i)  // what is not to change does not, to the last digit
+      w.state.v[i] += (share - 1) * (w.state.v[i] - as_one[k]) + (kept[k] - as_one[k]);
     for (int i = root.first_v + 6; i < end_dof(w.model, tree); ++i) w.state.v[i] *= share;
+  });
+}
+
+/// Gives a set the velocity of its centre of mass back that rounding has taken.
+void keep_linear_momentum(World::Impl& w, int set, const Vec3& velocity) {
+  const Vec3 missing = velocity - rigid_motion(w, set).linear;
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    const Body& root = w.model.bodies[tree.first];
+    Eigen::Map<Vec3>(w.state.v.data() + root.first_v) += Mat3(root.R_PF).transpose() * missing;
+    look(w, t);
   });
 }
 
@@ -397,18 +443,21 @@ void take_share(World::Impl& w, int set, bool anchored, double share) {
   });
 }
 
-/// Slows a set down by so much that its way is shorter, too: half of it, a quarter, ... and in the end none,
-/// which takes no more than the energy of height at the start.
+/// Slows a set down by so much that its way is shorter, too: the longest part of it that leaves no more
+/// energy than there may be, by bisection, or none, which takes no more than the energy of height at the
+/// start.
 void shorten(World::Impl& w, int set, bool anchored, double most) {
-  constexpr int kMostHalves = 8;
+  constexpr int kRounds = 8;
   difference(w.model, as_vector(w.q_before), w.state.q_view(),
              Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
   w.v_whole = w.state.v;
-  double share = 1;
-  for (int k = 0; k <= kMostHalves && energies_of(w, set).energy() > most; ++k) {
-    share = k < kMostHalves ? 0.5 * share : 0;
+  double fits = 0, exceeds = 1, share = 1;
+  for (int k = 0; k < kRounds; ++k) {
+    share = 0.5 * (fits + exceeds);
     take_share(w, set, anchored, share);
+    (energies_of(w, set).energy() > most ? exceeds : fits) = share;
   }
+  if (share != fits) take_share(w, set, anchored, fits);
 }
 
 /// As it was at the start of the step: where stages of RK4 have overflowed.
@@ -431,13 +480,16 @@ void sum_up(World::Impl& w) {
     if (first == t) continue;
     EnergyAccount& set = w.accounts[first];
     a.next = std::exchange(set.next, t);
-    set.before += a.before, set.exchanged += a.exchanged, set.order += a.order, set.flow += a.flow, set.work += a.work;
-    set.stored += a.stored, set.risen += a.risen, set.lifted += a.lifted, set.credit += a.credit;
+    set.before += a.before, set.exchanged += a.exchanged, set.order += a.order;
+    set.work += a.work;
+    set.stored += a.stored, set.risen += a.risen, set.credit += a.credit;
     set.anchored = set.anchored || a.anchored;
+    set.touched = true;
+    set.slowed = set.slowed || a.slowed;
   }
 }
 
-/// (6), (7) of one set.
+/// (4), (5) of one set.
 void settle(World::Impl& w, int set) {
   EnergyAccount& a = w.accounts[set];
   const double due = a.before + a.work + std::clamp(a.risen, 0.0, a.stored);
@@ -446,9 +498,12 @@ void settle(World::Impl& w, int set) {
     stay(w, set);
     sum = energies_of(w, set);
   }
-  const double wrong = sum.energy() + a.flow - a.lifted;  // (4)
-  const double most = due + std::min(std::max(0.0, wrong), a.credit + a.order) + kRounding * sum.magnitude;
-  if (sum.energy() > most) {
+  const double most = due + a.credit + a.order + kRounding * sum.magnitude + kNothing * a.exchanged;  // (4)
+  // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
+  const bool flies =
+      !a.touched && w.model.bodies[w.model.trees[set].first].alone && std::isfinite(sum.energy());
+  if (sum.energy() > most && !flies) {
+    const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : rigid_motion(w, set).linear;
     if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
     sum = energies_of(w, set);
     const double excess = std::min(sum.energy() - most, sum.motion);
@@ -457,12 +512,13 @@ void settle(World::Impl& w, int set) {
     else if (excess > 0)
       slow_within(w, set, sum.motion, excess);
     if (excess > 0) for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
+    if (!a.anchored && !a.slowed) keep_linear_momentum(w, set, along);
     sum = energies_of(w, set);
   }
-  const double made = sum.energy() - due;
-  w.energy_made += std::max(0.0, made);
-  if (made > w.most_made) w.most_made = made, w.energy_made_by = w.root_links[set];
-  a.credit = std::min(a.credit - made, a.order);  // (7)
+  const double beyond = flies ? 0 : sum.energy() - most;  // what could not be taken away, and is told
+  w.energy_made += std::max(0.0, beyond);
+  if (beyond > w.most_made) w.most_made = beyond, w.energy_made_by = w.root_links[set];
+  a.credit = std::min(a.credit + due - sum.energy(), a.order);  // (5)
 }
 
 }  // namespace
@@ -479,15 +535,15 @@ void World::Impl::open_ledger(double h) {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     EnergyAccount& a = accounts[t] = {.parent = static_cast<std::int32_t>(t)};
     a.counts = trees[t].responds();
+    a.slowed = slowed[t];
     if (!a.counts) continue;
     const Tree& tree = model.trees[t];
     const Body& root = model.bodies[tree.first];
     a.anchored = root.kind != JointKind::kFree || root.parent != 0;
     body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
-    take_smooth_work(*this, tree, a);
-    a.order = std::min(a.order, kMostOrder * energy_there(*this, static_cast<int>(t), a.motion));
-    a.own_order = a.order;
-    a.credit = std::min(trees[t].credit, a.order);
+    take_start(*this, tree, a);
+    a.springs = passive_dofs.empty() ? 0 : spring_energy(*this, tree);
+    a.there = a.motion + tree_mass[t] * model.gravity.norm() * tree_size[t];
   }
   join_all(*this);
   add_work_of_rows(*this);
@@ -506,8 +562,9 @@ void World::Impl::close_ledger() {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     EnergyAccount& a = accounts[t];
     if (!a.counts) continue;
-    const double motion = a.motion, height = a.height;
+    const double motion = a.motion, height = a.height, fall = a.fall;
     look(*this, static_cast<int>(t));
+    find_order(*this, static_cast<int>(t), a, std::max(fall, a.fall));
     if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
     a.exchanged = std::abs(a.motion - motion) + std::abs(a.height - height);
   }

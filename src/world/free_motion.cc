@@ -118,6 +118,14 @@ void World::Impl::tabulate_dofs() {
   for (const world_detail::BodyShape& c : colliders)
     if (const int t = tree_of[c.body]; t >= 0)
       tree_reach[t] = std::max(tree_reach[t], world_detail::arm_of(c));
+  tree_size = tree_reach;
+  away.assign(model.bodies.size(), 0.0);
+  for (int i = 1; i < model.body_count(); ++i) {
+    const Body& body = model.bodies[i];
+    if (body.parent > 0) away[i] = away[body.parent] + Vec3(body.p_PF).norm();
+    const double to_com = body.mass > 0 ? Vec3(body.mass_com).norm() / body.mass : 0;
+    tree_size[tree_of[i]] = std::max(tree_size[tree_of[i]], away[i] + to_com);
+  }
   driven_dofs.clear();
   passive_dofs.clear();
   rotation_springs.clear();
@@ -188,7 +196,7 @@ void World::Impl::free_motion(double h) {
   const std::span<const Force> wrenches = loaded ? std::span<const Force>(f_ext) : std::span<const Force>{};
   const Eigen::Map<Eigen::VectorXd> a(acceleration.data(), model.nv);
   if (known.q == state.q && known.v == state.v)
-    aba(model, efforts, wrenches, ws, a);
+    aba_at_known_pose(model, efforts, wrenches, ws, a);
   else
     aba(model, state, efforts, wrenches, ws, a);
   known.q.clear();

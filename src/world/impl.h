@@ -118,11 +118,14 @@ struct EnergyAccount {
   std::int32_t next = -1;   // of the set
   bool counts = false;      // it responds
   bool anchored = false;    // something fixed acts on it
+  bool touched = false;     // anything does
+  bool slowed = false;      // by continuous contact
   double motion = 0, height = 0;
-  double flow = 0;  // S - T(q, v_end) - U(q)
+  double turned = 0;              // |dv|^2_M
+  double fall = 0;                // |v . grad U| [W]
+  double springs = 0, there = 0;  // energy of springs, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
-  // By overlaps that come apart: what they have stored, what they lift, and what that adds to all of it.
-  double stored = 0, risen = 0, lifted = 0;
+  double stored = 0, risen = 0;  // by overlaps that come apart: what they have stored, and what they lift
 };
 
 /// Trees that act on each other in this step, with their blocks of rows.
@@ -237,6 +240,8 @@ struct World::Impl : world_detail::Persistent {
   int material_count = 0;
   std::vector<double> tree_mass;      // by tree [kg]
   std::vector<double> tree_reach;     // by tree: of its shapes from the origins of their bodies, at most [m]
+  std::vector<double> tree_size;      // by tree: of its masses and shapes from its root, roughly [m]
+  std::vector<double> away;           // by body: of its origin from that of its tree's root, roughly [m]
   std::vector<std::int32_t> tree_of;  // by body; -1: the world
   std::vector<std::int32_t> rubbing_dofs;    // with dry friction
   std::vector<std::int32_t> limited_bodies;  // with limits on any dof
@@ -296,19 +301,19 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Workspace::Velocity> free_velocity;   // of bodies, at v_free; ws.velocity is that at the start
   std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
   Rows rows;
-  std::vector<double> row_velocity;        // J v at the start, then at the end of the step
-  std::vector<double> row_trial;           // J v with the impulses of the last step
-  std::vector<double> row_free;            // J v_free
-  std::vector<double> row_carried;         // the part of J v of bodies that do not respond, where there are any
-  std::vector<double> bounce;              // impulses of bouncing, by row
-  std::vector<double> total;               // bounce + rows.lambda, by row
-  std::vector<double> unanswered;          // those of `total` that v_answered does not know yet
-  std::vector<double> v_answered;          // nv; v_free and what impulses do to trees that have answered them
-  std::vector<double> correction;          // pseudo-impulses of the position correction, by row
-  std::vector<double> restitution;         // by block
-  std::vector<std::uint8_t> pushed;        // by tree: impulses other than of bouncing act on it
-  std::vector<std::int32_t> parent;        // by tree: union-find
-  std::vector<std::int32_t> island_at;     // by tree
+  std::vector<double> row_velocity;     // J v at the start, then at the end of the step
+  std::vector<double> row_trial;        // J v with the impulses of the last step
+  std::vector<double> row_free;         // J v_free
+  std::vector<double> row_carried;      // the part of J v of bodies that do not respond, where there are any
+  std::vector<double> bounce;           // impulses of bouncing, by row
+  std::vector<double> total;            // bounce + rows.lambda, by row
+  std::vector<double> unanswered;       // those of `total` that v_answered does not know yet
+  std::vector<double> v_answered;       // nv; v_free and what impulses do to trees that have answered them
+  std::vector<double> correction;       // pseudo-impulses of the position correction, by row
+  std::vector<double> restitution;      // by block
+  std::vector<std::uint8_t> pushed;     // by tree: impulses other than of bouncing act on it
+  std::vector<std::int32_t> parent;     // by tree: union-find
+  std::vector<std::int32_t> island_at;  // by tree
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
@@ -370,7 +375,7 @@ struct World::Impl : world_detail::Persistent {
   StepReport report;
   double energy_made = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
   LinkId energy_made_by;
-  mutable Workspace view;                // poses and velocities of the present state, where `view_fresh`
+  mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
   mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
   mutable std::vector<Force> past_forces;
@@ -380,9 +385,9 @@ struct World::Impl : world_detail::Persistent {
 
   // ---- the parts of a step; equations and reasons stand in the files
   void substep(double h);
-  void free_motion(double h);         // free_motion.cc: efforts, aba, v_free
-  /// Adds to `efforts` what `rotation_springs` give beyond what each dof's own would. @param h  looks ahead so
-  /// far, where they are taken at the end of the step; 0: without those
+  void free_motion(double h);  // free_motion.cc: efforts, aba, v_free
+  /// Adds to `efforts` what `rotation_springs` give beyond what each dof's own would. @param h  looks ahead
+  /// so far, where they are taken at the end of the step; 0: without those
   void turn_spring_efforts(const State& at, double h, std::vector<double>& efforts) const;
   void quarantine_infinite_motion();  // quarantine.cc
   void detect(double h);              // detect.cc: contacts, matched with the last step's
@@ -415,8 +420,8 @@ struct World::Impl : world_detail::Persistent {
   void open_ledger(double h);
   void close_ledger();
   double drive_effort_of(int dof, double h) const;  // that is no row
-  void quarantine_infinite_states();  // quarantine.cc
-  void finish(double h);              // finish.cc: read-outs, events, sleep
+  void quarantine_infinite_states();                // quarantine.cc
+  void finish(double h);                            // finish.cc: read-outs, events, sleep
 
   // ---- changes of structure; structure.cc
   int find_loop(JointId joint) const;  // in model.loops; -1: none

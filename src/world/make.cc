@@ -253,10 +253,10 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   state = State(model);
   gravity = model.gravity;
   for (std::vector<double>* v :
-       {&v_before,      &effort,       &drive_effort, &limit_impulse, &friction_impulse,
-        &drive_impulse, &tau,          &acceleration, &implicit,      &held_effort,
-        &v_free,        &v_end,        &v_trial,      &shift,         &move,
-        &sum_v,         &limit_before, &past_a,       &past_tau,      &v_whole,      &way})
+       {&v_before, &effort,       &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse,
+        &tau,      &acceleration, &implicit,     &held_effort,   &v_free,           &v_end,
+        &v_trial,  &shift,        &move,         &sum_v,         &limit_before,     &past_a,
+        &past_tau, &v_whole,      &way})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);

@@ -130,8 +130,8 @@ void fit_scratch(World::Impl& w) {
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
-  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.gained,
-       w.accounts, w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
+  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.gained, w.accounts,
+       w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
   size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {

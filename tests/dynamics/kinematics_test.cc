@@ -208,5 +208,25 @@ TEST(Centroidal, PassiveEffortsAreTheGradientOfTheirPotential) {
   }
 }
 
+// Springs of a rotation that differ: what they give is the gradient of their energy, else they would make
+// some on closed ways.
+TEST(PassiveEfforts, OfARotationAreTheGradientOfItsEnergy) {
+  Random random(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Vec3 k(random.uniform(), random.uniform(0, 10), trial % 3 == 0 ? 0 : random.uniform(0, 100));
+    const Vec3 phi =
+        3 * random.uniform() * Vec3(random.normal(), random.normal(), random.normal()).normalized();
+    const auto energy = [&](const Vec3& turn) {
+      return 0.5 * k.dot(quat_log(quat_exp(turn) * quat_exp(phi)).cwiseAbs2());
+    };
+    constexpr double kTurn = 1e-5;
+    for (int axis = 0; axis < 3; ++axis) {
+      const Vec3 turn = kTurn * Vec3::Unit(axis);
+      const double slope = (energy(turn) - energy(-turn)) / (2 * kTurn);
+      EXPECT_NEAR(rotation_spring_effort(k, phi)[axis], -slope, 1e-6) << trial;  // of efforts up to 300 N m
+    }
+  }
+}
+
 }  // namespace
 }  // namespace karakuri::test

@@ -79,7 +79,9 @@ class LiveTest : public testing::Test {
 
 TEST_F(LiveTest, WhatIsFrozenAndWhatIsDoubtfulIsToldToAll) {
   Session session = make();
-  const LiveOptions options{.doubts = {{Severity::kWarning, "link 'box'", "it is odd", "make it even"}}};
+  // it becomes frozen in the first step, which somebody is to see
+  const LiveOptions options{.wait_for_client = true,
+                            .doubts = {{Severity::kWarning, "link 'box'", "it is odd", "make it even"}}};
   const double v = 1e200;
   ASSERT_TRUE(session.world().set_v(session.world().scene().mechanism.find_joint("hinge"), {&v, 1}));
   run(

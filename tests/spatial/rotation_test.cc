@@ -97,6 +97,18 @@ TEST(Rotation, LogAtHalfATurn) {
   EXPECT_NEAR(std::abs(phi.dot(axis)), kPi, 8 * kEps) << "either direction is right";
 }
 
+TEST(Rotation, LogRateIsTheDerivativeOfTheLog) {
+  Random random(5);
+  constexpr double kStep = 1e-5;  // central differences: errors of 1e-10, and rounding of 1e-11
+  for (const double angle : angles()) {
+    if (angle > kPi - 1e-3) continue;  // the log turns round there
+    const Vec3 phi = angle * random_direction(random), w = random_direction(random);
+    const Quat q = quat_exp(phi);
+    const Vec3 ahead = quat_log(quat_exp(kStep * w) * q), back = quat_log(quat_exp(-kStep * w) * q);
+    EXPECT_LT((quat_log_rate(phi) * w - (ahead - back) / (2 * kStep)).norm(), 1e-8) << angle;
+  }
+}
+
 TEST(Rotation, NormalizedOrIdentity) {
   EXPECT_EQ(normalized_or_identity(Quat(0, 0, 0, 0)).w(), 1.0);
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();

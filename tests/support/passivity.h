@@ -3,8 +3,8 @@
 // With E the energy of motion, height and springs, f the smooth forces at (q, v) (gravity, joint springs,
 // Coriolis), and a = M^-1 f, a first-order integrator turns and lags by a part of a step, and E swings about
 // the true energy by what it does in that time,
-//   o = sum over trees of h |v . f| + h^2 f . a / 2                                                       (1)
-// at most a quarter of the energy that is there. That is all the order of the integrator explains, and it
+//   o = sum over trees of h |v . grad U| + h^2 f . a                                                      (1)
+// at most half of the energy that is there. That is all the order of the integrator explains, and it
 // does not add up. So between any two moments j < k of a run
 //   E_k - E_j <= W + lift + o_j + o_k + 1e-6 X                                                            (2)
 // must hold, summed over the steps between them, where W is the work of drives, of kinematic bodies and of
@@ -29,8 +29,8 @@
 namespace karakuri::test {
 
 struct Verdict {
-  // Empty: it holds. Else what came first: "refused", "not finite", "quarantine", "made energy", "position and
-  // velocity part".
+  // Empty: it holds. Else what came first: "refused", "not finite", "quarantine", "made energy", "position
+  // and velocity part".
   std::string fault;
   int step = 0;              // in which it was found
   std::string detail;        // how much, where
@@ -59,13 +59,14 @@ class PassivityJudge {
   struct Moment {
     State state;
     MassMatrix mass;
-    Eigen::VectorXd smooth, answer;  // f and a of (1)
+    Eigen::VectorXd smooth, answer;   // f and a of (1)
+    Eigen::VectorXd potential_force;  // of gravity and springs alone
     double kinetic = 0, potential = 0, springs = 0;
     double magnitude = 0;  // of what is added up in them
     double order = 0;      // (1)
   };
   void take(const World& world, Moment& out);
-  void add_energies(const World& world, Moment& out) const;
+  void add_energies(const World& world, Moment& out);
   double order_of(const World& world, const Moment& at, int tree, const Eigen::VectorXd& momentum) const;
   double drive_work(const World& world) const;
   double kinematic_work(const World& world) const;
@@ -81,13 +82,13 @@ class PassivityJudge {
 
   Model model_;
   std::vector<std::uint8_t> held_;  // by tree: kinematic
-  Workspace ws_, start_;            // start_: poses and velocities at the start of the step
+  Workspace ws_, scratch_, start_;  // start_: poses and velocities at the start of the step
   Moment before_, now_, straight_;  // straight_: at q' of (2)
   Verdict verdict_;
   double h_ = 0;
-  double level_ = 0;             // the least E_j + o_j so far, and what has been added since then
-  double top_ = 0, lowest_ = 0;  // the highest energy and the lowest potential so far
-  std::vector<double> tree_size_;             // by tree [m]
+  double level_ = 0;               // the least E_j + o_j so far, and what has been added since then
+  double top_ = 0, lowest_ = 0;    // the highest energy and the lowest potential so far
+  std::vector<double> tree_size_;  // by tree [m]
 };
 
 struct JudgeOptions {

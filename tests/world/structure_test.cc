@@ -47,6 +47,31 @@ Joint joint_of(JointKind kind) {
           .distance = 0.1};
 }
 
+// A ball that bounces, with another one on top of it that only the joint carries.
+TEST(Structure, LoadsOfJointsThatCloseLoopsIncludeBounces) {
+  Scene scene;
+  const MaterialId material = test::add_material(scene, 0.5, 1);
+  scene.add_ground(material);
+  const LinkId lower =
+      scene.add_body("lower", Shape::sphere(0.1), 1, Transform::translation({0, 0, 0.102}), material);
+  const LinkId upper =
+      scene.add_body("upper", Shape::sphere(0.1), 2, Transform::translation({0, 0, 0.5}), material);
+  World world = make_world(std::move(scene), awake());
+  const Result<JointId> grip = world.attach_here(lower, upper, Transform::translation({0, 0, 0.3}),
+                                                 {.name = "grip", .kind = JointKind::kFixed});
+  ASSERT_TRUE(grip.ok());
+  for (const LinkId link : {lower, upper})
+    ASSERT_TRUE(world.set_velocity(link, {Vec3::Zero(), Vec3(0, 0, -3)}));
+  const double h = world.settings().dt;
+  for (int k = 0; k < 5; ++k) {
+    const double before = world.velocity(upper).linear.z();
+    world.step();
+    const double change = world.velocity(upper).linear.z() - before;
+    EXPECT_NEAR(h * world.load(*grip).wrench.force.z(), 2 * (change + 9.8 * h), 1e-9) << k;
+    if (k == 0) EXPECT_NEAR(change, 6, 0.1);
+  }
+}
+
 TEST(Structure, DockingKeepsMomentumAndNeverGainsEnergy) {
   for (const JointKind kind : kAllLoops) {
     SCOPED_TRACE(std::string(name(kind)));

@@ -17,7 +17,7 @@ namespace karakuri {
 void aba(const Model& model, const State& state, VecIn tau, std::span<const Force> f_ext, Workspace& ws,
          VecOut a);
 /// The same where ws has the poses and velocities of the state already; the bits are the same.
-void aba(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a);
+void aba_at_known_pose(const Model& model, VecIn tau, std::span<const Force> f_ext, Workspace& ws, VecOut a);
 
 /// The part of aba() that depends on q alone: articulated inertias and pivots, from poses that are in ws.
 void articulated_factor(const Model& model, Workspace& ws);
