@@ -179,7 +179,7 @@ void find_order(const World::Impl& w, int t, EnergyAccount& a, double fall) {
   const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
   const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs + kTurned * there;
   const double r = there > 0 ? (w.h_now * fall + 0.5 * a.turned) / there : 1;
-  a.order = r < 1 ? (w.h_now * fall + std::min(a.turned, explained)) * (1 - r) : 0;
+  a.order = r < 0.5 ? (w.h_now * fall + std::min(a.turned, explained)) * (1 - r) : 0;
   a.own_order = a.order;
   a.credit = std::min(w.trees[t].credit, a.order);
 }
@@ -223,6 +223,8 @@ void join_all(World::Impl& w) {
       acts = w.total[i] != 0 || w.correction[i] != 0;
     if (!acts) continue;
     join(w, w.rows.impulses[block.row]);
+    if (const int t = tree_of_row(w, w.rows.impulses[block.row]); t >= 0 && is_held(block.source))
+      w.accounts[t].holds = true;
   }
   for (const ImpulseRow& row : w.penalty_rows) join(w, row);
 }
@@ -486,6 +488,7 @@ void sum_up(World::Impl& w) {
     set.anchored = set.anchored || a.anchored;
     set.touched = true;
     set.slowed = set.slowed || a.slowed;
+    set.holds = set.holds || a.holds;
   }
 }
 
@@ -504,7 +507,8 @@ void settle(World::Impl& w, int set) {
       !a.touched && w.model.bodies[w.model.trees[set].first].alone && std::isfinite(sum.energy());
   if (sum.energy() > most && !flies) {
     const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : rigid_motion(w, set).linear;
-    if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
+    // a part of the way would open loops
+    if (sum.energy() - most > kLittle * sum.motion && !a.holds) shorten(w, set, a.anchored, most);
     sum = energies_of(w, set);
     const double excess = std::min(sum.energy() - most, sum.motion);
     if (excess > 0 && a.anchored)

@@ -120,6 +120,7 @@ struct EnergyAccount {
   bool anchored = false;    // something fixed acts on it
   bool touched = false;     // anything does
   bool slowed = false;      // by continuous contact
+  bool holds = false;       // loops or couplings
   double motion = 0, height = 0;
   double turned = 0;              // |dv|^2_M
   double fall = 0;                // |v . grad U| [W]
