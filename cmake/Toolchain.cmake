@@ -1,7 +1,8 @@
 # The flags of our own code, as interface targets; nothing of them reaches users.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # ccache takes a file that uses a precompiled header only when told that macros may come from it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 add_library(karakuri_options INTERFACE)
@@ -16,10 +17,28 @@ if(KARAKURI_SANITIZE)
   add_link_options(-fsanitize=${KARAKURI_SANITIZE})
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics -Wno-missing-designated-field-initializers)
+  target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics -Wno-missing-designated-field-initializers
+    -Wno-deprecated-declarations  # std::stable_sort calls a deprecated function of its own library
+    "SHELL:-Xclang -fno-pch-timestamp")  # else no two builds of a precompiled header are the same to ccache
 else()
   target_compile_options(karakuri_options INTERFACE -fdiagnostics-color=always)
 endif()
+
+# ---- precompiled headers -----------------------------------------------------------------------
+# Reading Eigen, the standard library and their like takes longer than compiling most of our files. Only headers that
+# hardly ever change belong here; every file still includes what it uses (KARAKURI_PCH=OFF shows what is missing).
+option(KARAKURI_PCH "Precompile the headers that most files read" ON)
+set(karakuri_common_headers
+  <algorithm> <array> <charconv> <cmath> <filesystem> <functional> <limits> <map> <memory> <numbers> <optional> <set>
+  <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+  <fmt/format.h> <Eigen/Core> <Eigen/Geometry> <Eigen/Cholesky> <Eigen/Eigenvalues>
+  "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/inertia.h" "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/rotation.h"
+  "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/transform.h")
+function(karakuri_precompile target)
+  if(KARAKURI_PCH)
+    target_precompile_headers(${target} PRIVATE ${karakuri_common_headers} ${ARGN})
+  endif()
+endfunction()
 
 # ---- tuning: the library alone -----------------------------------------------------------------
 # Eigen's alignment, and with it how it allocates and frees, depends on the instruction set. A program compiled
