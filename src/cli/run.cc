@@ -170,6 +170,7 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
           {"threads", settings.threads},
           {"energy_made", s.energy_made},
           {"energy_made_by", s.energy_made_by()},
+          {"energy_taken", s.energy_taken},
           {"motion_lost", s.motion_lost()},
           {"motion_lost_by", s.motion_lost_by()},
           {"quarantined", s.quarantined},
@@ -179,9 +180,12 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
 
 /// What should be zero, where it is not; rounding is not told.
 void print_losses(const RunStatistics& s) {
-  constexpr double kRounding = 1e-9;
+  constexpr double kRounding = 1e-9, kTold = 0.01;
   if (s.energy_made > kRounding * s.energy_scale)
     fmt::print("energy made: {:.3g} J, mostly by '{}'\n", s.energy_made, s.energy_made_by().front());
+  if (s.energy_taken > kTold * s.energy_scale)
+    fmt::print("energy taken: {:.3g} J, which the steps would have made; a shorter dt makes less\n",
+               s.energy_taken);
   if (s.motion_lost() > kRounding)
     fmt::print("motion lost: {:.3g} m, mostly by '{}'\n", s.motion_lost(), s.motion_lost_by().front());
 }

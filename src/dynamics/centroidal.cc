@@ -64,6 +64,11 @@ Force momentum(const Model& model, const Workspace& ws, const Vec3& point) {
 // axes,
 //   I - [r]x [h]x - [h + m r]x [r]x,   [a]x [b]x = b a^T - (a.b) 1                                        (1)
 TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree) {
+  return tree_motion(model, ws, ws.velocity, tree);
+}
+
+TreeMotion tree_motion(const Model& model, const Workspace& ws,
+                       std::span<const Workspace::Velocity> velocities, const Tree& tree) {
   const V3 root = load(ws.pose[tree.first].p);
   M3 inertia = {zero3(), zero3(), zero3()};
   V3 center = zero3(), n = zero3(), f = zero3();
@@ -71,7 +76,7 @@ TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree
   for (int i = tree.first; i < tree.last; ++i) {
     const WorldInertia in = world_inertia(model.bodies[i], ws.pose[i]);
     const V3 r = load(ws.pose[i].p) - root, moved = plus_scaled(in.h, r, in.mass);
-    const V3 w = load(ws.velocity[i].w), v = load(ws.velocity[i].v);
+    const V3 w = load(velocities[i].w), v = load(velocities[i].v);
     const V3 linear = plus_scaled(cross(w, in.h), v, in.mass);
     mass += in.mass;
     center += moved;

@@ -140,6 +140,7 @@ py::dict report(PyWorld& w) {
   out["refused"] = r.refused;
   out["penetration"] = r.penetration;
   out["energy_made"] = r.energy_made;
+  out["energy_taken"] = r.energy_taken;
   out["energy_exchanged"] = r.energy_exchanged;
   out["energy_link"] = name_of(r.energy_link);
   out["motion_lost"] = r.motion_lost;
@@ -181,10 +182,11 @@ void bind_events(py::module_& m, py::class_<PyWorld>& world) {
   world.def_property_readonly(
       "report", &report,
       "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds; and what "
-      "should "
-      "be zero:\n"
+      "should be zero:\n"
       "energy_made [J] with energy_exchanged [J] to compare it with, motion_lost [m], and the links' names "
-      "energy_link and motion_link.");
+      "energy_link and motion_link. energy_taken [J] is what the step would have made, and was slowed down "
+      "by "
+      "instead.");
   world.def("on_step", &add_step_callback, py::arg("function"),
             "Calls function(world) before each step from now on. An exception in it ends step() before that "
             "step. Also a decorator.");

@@ -69,6 +69,7 @@ void RunStatistics::add(const Session& session, const StepReport& report) {
   residual_max = std::max(residual_max, report.residual);
   penetration_max = std::max(penetration_max, report.penetration);
   energy_made += report.energy_made;
+  energy_taken += report.energy_taken;
   exchanged_max_ = std::max(exchanged_max_, report.energy_exchanged);
   share(session, report.energy_link, report.energy_made, made_);
   share(session, report.motion_link, report.motion_lost, lost_);

@@ -12,7 +12,8 @@
 // The step is solved with these rows and its motion swept again, until it meets nothing new. Whatever still
 // passes then is slowed down as a whole,
 //   v <- t v                                                                                              (2)
-// which loses motion, is reported, and holds in any case. So bodies move by h v and by nothing else, and
+// which loses motion, is reported, and holds in any case; of a tree on a free joint whose links would pass
+// each other, the motion within it, which keeps its momentum. So bodies move by h v and by nothing else, and
 // pairs that touch at the start of the step belong to their contacts.
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,7 @@
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
 #include "world/reach.h"
+#include "world/rigid_motion.h"
 
 namespace karakuri {
 
@@ -299,38 +301,62 @@ bool World::Impl::meets_more(const std::vector<double>& v, double h) {
   return true;
 }
 
+/// Takes a share of the motion within a tree on a free joint.  @pre trial_velocity at v
+void slow_within(World::Impl& w, const Tree& tree, double share, std::vector<double>& v) {
+  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+  const auto as_one = world_detail::root_rates(
+      w, tree, world_detail::rigid_motion(tree_motion(w.model, w.ws, w.trial_velocity, tree)));
+  for (int k = 0; k < 6; ++k) v[root.first_v + k] += (share - 1) * (v[root.first_v + k] - as_one[k]);
+  for (int i = root.first_v + 6; i < last.first_v + last.dofs; ++i) v[i] *= share;
+}
+
+/// The shape of a tree that loses most of its way is told.  @pre trial_velocity at v
+void tell_lost(World::Impl& w, int t, double share, double h) {
+  for (const BodyShape& c : w.colliders) {
+    if (w.tree_of[c.body] != t) continue;
+    const Workspace::Velocity& at = w.trial_velocity[c.body];
+    const double lost = (1 - share) * h * world_detail::speed_of(c, at.v, at.w);
+    if (lost > w.motion_lost) w.motion_lost = lost, w.motion_lost_by = c.link;
+  }
+}
+
+/// Finds out for how long each tree may move as it does, and as a whole: free_within, free_until.
+/// @return Whether any must be slowed down.
+bool find_free_times(World::Impl& w, const std::vector<double>& v, double h, bool last) {
+  std::fill(w.free_until.begin(), w.free_until.end(), 1.0);
+  std::fill(w.free_within.begin(), w.free_within.end(), 1.0);
+  bool any = false;
+  for_each_impact(w, v, h, [&](ProxyPair pair, const Impact& impact) {
+    const int a = w.tree_of[w.colliders[pair.a].body], b = w.tree_of[w.colliders[pair.b].body];
+    if (a == b && impact.state == ImpactState::kUnresolved) return;  // might hold its joints for good
+    for (const int t : {a, b}) {
+      if (t < 0 || !w.trees[t].responds()) continue;
+      const bool floats = w.model.bodies[w.model.trees[t].first].kind == JointKind::kFree;
+      double& share = (a == b && floats ? w.free_within : w.free_until)[t];
+      share = std::min(share, last ? 0.0 : impact.t);
+      any = true;
+    }
+  });
+  return any;
+}
+
 // Each round shortens the ways of those that still meet; in the last one they stay where they are.
 void World::Impl::slow_down_what_passes(std::vector<double>& v, double h) {
   constexpr int kRounds = 8;
   std::fill(slowed.begin(), slowed.end(), std::uint8_t{0});
   if (!settings.continuous || settings.contact == ContactModel::kNone) return;
   for (int round = 1; round <= kRounds; ++round) {
-    std::fill(free_until.begin(), free_until.end(), 1.0);
-    bool any = false;
-    for_each_impact(*this, v, h, [&](ProxyPair pair, const Impact& impact) {
-      const bool within = tree_of[colliders[pair.a].body] == tree_of[colliders[pair.b].body];
-      if (within && impact.state == ImpactState::kUnresolved) return;  // would cost a tree its momentum
-      for (const int c : {pair.a, pair.b}) {
-        const int tree = tree_of[colliders[c].body];
-        if (tree < 0 || !trees[tree].responds()) continue;
-        free_until[tree] = std::min(free_until[tree], round < kRounds ? impact.t : 0.0);
-        any = true;
-      }
-    });
-    if (!any) return;
+    if (!find_free_times(*this, v, h, round == kRounds)) return;
     for (std::size_t t = 0; t < trees.size(); ++t) {
-      if (free_until[t] == 1) continue;
-      const Body &root = model.bodies[model.trees[t].first], &last = model.bodies[model.trees[t].last - 1];
-      body_velocities(model, ws, Eigen::Map<const Eigen::VectorXd>(v.data(), model.nv), model.trees[t],
-                      trial_velocity);
-      for (const BodyShape& c : colliders) {
-        if (tree_of[c.body] != static_cast<int>(t)) continue;
-        const Workspace::Velocity& at = trial_velocity[c.body];
-        const double lost = (1 - free_until[t]) * h * world_detail::speed_of(c, at.v, at.w);
-        if (lost > motion_lost) motion_lost = lost, motion_lost_by = c.link;
-      }
-      for (int i = root.first_v; i < last.first_v + last.dofs; ++i) v[i] *= free_until[t];  // (2)
-      slowed[t] = 1;
+      const double share = free_until[t], within = free_within[t];
+      if (share == 1 && within == 1) continue;
+      const Tree& tree = model.trees[t];
+      const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
+      body_velocities(model, ws, as_vector(v), tree, trial_velocity);
+      tell_lost(*this, static_cast<int>(t), share, h);
+      if (within < 1) slow_within(*this, tree, within, v);
+      for (int i = root.first_v; i < last.first_v + last.dofs; ++i) v[i] *= share;  // (2)
+      slowed[t] = slowed[t] || share < 1;
     }
   }
 }

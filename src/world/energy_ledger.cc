@@ -21,7 +21,6 @@
 // already. Otherwise all of T is: velocities that respect contacts, limits and loops still do. Where that is
 // more than a little, or the set stands too high, its way is shortened with it, so that positions and
 // velocities do not part.
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -32,10 +31,14 @@
 #include "karakuri/model/configuration.h"
 #include "world/correct_positions.h"
 #include "world/impl.h"
+#include "world/rigid_motion.h"
 
 namespace karakuri {
 
 using world_detail::EnergyAccount;
+using world_detail::rigid_motion;
+using world_detail::RigidMotion;
+using world_detail::root_rates;
 
 namespace {
 
@@ -78,38 +81,36 @@ double height_of(const WorldInertia& m, const Workspace::Pose& pose, V3 gravity)
   return -simd::dot(gravity, simd::load(pose.p) * m.mass + m.h);
 }
 
-double spring_energy(const World::Impl& w, const Tree& tree) {
-  double sum = 0;
+/// Calls f(dof, stiffness, stretch) for the springs of a tree.
+template <class F>
+void for_each_spring(const World::Impl& w, const Tree& tree, F&& f) {
+  if (w.passive_dofs.empty()) return;
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
     const DofProperties& p = w.model.dof_properties[i];
     if (!(p.stiffness > 0)) continue;
     const Body& body = w.model.bodies[w.model.dofs[i].body];
     const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
-    const double x = dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest);
-    sum += 0.5 * p.stiffness * x * x;
+    f(i, p.stiffness, dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest));
   }
+}
+
+double spring_energy(const World::Impl& w, const Tree& tree) {
+  double sum = 0;
+  for_each_spring(w, tree, [&](int, double k, double x) { sum += 0.5 * k * x * x; });
   return sum;
 }
 
 /// What the springs of a tree give to a motion [W].
 double spring_power(const World::Impl& w, const Tree& tree, const std::vector<double>& v) {
   double sum = 0;
-  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
-    const DofProperties& p = w.model.dof_properties[i];
-    if (!(p.stiffness > 0)) continue;
-    const Body& body = w.model.bodies[w.model.dofs[i].body];
-    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
-    const double x = dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest);
-    sum -= p.stiffness * x * v[i];
-  }
+  for_each_spring(w, tree, [&](int i, double k, double x) { sum -= k * x * v[i]; });
   return sum;
 }
 
 /// (1) at the state and the kinematics of `ws`.
 void take_energies(const World::Impl& w, const Tree& tree, EnergyAccount& a) {
   const V3 gravity = simd::v3(w.model.gravity);
-  double twice = 0, height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
-  double fall = w.passive_dofs.empty() ? 0 : spring_power(w, tree, w.state.v);
+  double twice = 0, height = spring_energy(w, tree), fall = spring_power(w, tree, w.state.v);
   for (int i = tree.first; i < tree.last; ++i) {
     const WorldInertia m = kernel::world_inertia(w.model.bodies[i], w.ws.pose[i]);
     const Pair at = load(w.ws.velocity[i]), p = momentum(m, at);
@@ -139,11 +140,9 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
   const V3 gravity = simd::v3(w.model.gravity);
   double twice = 0, square = 0;
-  const bool springs = !w.passive_dofs.empty();
   // - v . grad U, at both ends of the step
-  double fall = springs ? spring_power(w, tree, w.state.v) : 0;
-  double fall_after = springs ? spring_power(w, tree, w.v_end) : 0;
-  a.height = w.passive_dofs.empty() ? 0 : spring_energy(w, tree);
+  double fall = spring_power(w, tree, w.state.v), fall_after = spring_power(w, tree, w.v_end);
+  a.start_height = a.springs = spring_energy(w, tree);
   for (int i = tree.first; i < tree.last; ++i) {
     const Body& body = w.model.bodies[i];
     const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);
@@ -155,16 +154,16 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
     twice += dot(before, p);
     fall_after += simd::dot(gravity, momentum(m, after).v);
     square += dot(dv, momentum(m, dv));
-    a.height += height_of(m, w.ws.pose[i], gravity);
+    a.start_height += height_of(m, w.ws.pose[i], gravity);
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
     const double v = w.state.v[i], dv = w.v_free[i] - v, armature = w.model.armature[i];
     twice += armature * v * v;
     square += armature * dv * dv;
   }
-  a.motion = 0.5 * twice;
-  a.before = a.motion + a.height;
-  a.fall = std::max(std::abs(fall), std::abs(fall_after));
+  a.start_motion = 0.5 * twice;
+  a.before = a.start_motion + a.start_height;
+  a.start_fall = std::max(std::abs(fall), std::abs(fall_after));
   a.turned = square;
 }
 
@@ -359,41 +358,33 @@ void scale_all(World::Impl& w, int set, double scale) {
   });
 }
 
-/// The velocity of a set as one rigid body, and its energy.
-struct RigidMotion {
-  Vec3 center, linear, angular;
-  double spin_energy = 0, energy = 0;  // of the turning; of all
-};
-RigidMotion rigid_motion(World::Impl& w, int set) {
+/// Of a set as one rigid body.
+TreeMotion motion_of(World::Impl& w, int set) {
   w.group_now.clear();
   for_each_of(w, set,
               [&](int, const Tree& tree) { w.group_now.push_back(tree_motion(w.model, w.ws, tree)); });
-  const TreeMotion sum = sum_of(w.group_now);
-  RigidMotion m{sum.center, sum.momentum.force / sum.mass, sum.inertia.ldlt().solve(sum.momentum.moment)};
-  m.spin_energy = 0.5 * m.angular.dot(sum.momentum.moment);
-  m.energy = m.spin_energy + 0.5 * m.linear.dot(sum.momentum.force);
-  return m;
+  return sum_of(w.group_now);
 }
 
 /// (6). @param excess  of energy
 void slow_within(World::Impl& w, int set, double motion, double excess) {
-  const RigidMotion rigid = rigid_motion(w, set);
-  const double within = std::max(0.0, motion - rigid.energy), linear = rigid.energy - rigid.spin_energy;
+  const TreeMotion sum = motion_of(w, set);
+  const RigidMotion rigid = rigid_motion(sum);
+  const double turning = 0.5 * rigid.angular.dot(sum.momentum.moment);
+  const double linear = 0.5 * rigid.linear.dot(sum.momentum.force);
+  const double within = std::max(0.0, motion - turning - linear);
   const auto take = [&](double energy) {  // scales what has this energy
     if (!(excess > 0)) return 1.0;
     const double taken = std::min(excess, energy);
     excess -= taken;
     return energy > taken ? std::sqrt(1 - taken / energy) : 0.0;
   };
-  const double share = take(within), spin = take(rigid.spin_energy);
+  const double share = take(within), spin = take(turning);
   const double along = w.accounts[set].slowed ? take(linear) : 1;
+  const RigidMotion slow{rigid.center, along * rigid.linear, spin * rigid.angular};
   for_each_of(w, set, [&](int, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
-    const Mat3 to_F = Mat3(root.R_PF).transpose();
-    const Vec3 turning = rigid.angular.cross(Vec3(w.ws.pose[tree.first].p) - rigid.center);
-    Eigen::Matrix<double, 6, 1> as_one, kept;
-    as_one << to_F * (rigid.linear + turning), to_F * rigid.angular;
-    kept << to_F * (along * rigid.linear + spin * turning), spin * (to_F * rigid.angular);
+    const Eigen::Matrix<double, 6, 1> as_one = root_rates(w, tree, rigid), kept = root_rates(w, tree, slow);
     for (int k = 0, i = root.first_v; k < 6; ++k, ++i)  // what is not to change does not, to the last digit
       w.state.v[i] += (share - 1) * (w.state.v[i] - as_one[k]) + (kept[k] - as_one[k]);
     for (int i = root.first_v + 6; i < end_dof(w.model, tree); ++i) w.state.v[i] *= share;
@@ -402,7 +393,8 @@ void slow_within(World::Impl& w, int set, double motion, double excess) {
 
 /// Gives a set the velocity of its centre of mass back that rounding has taken.
 void keep_linear_momentum(World::Impl& w, int set, const Vec3& velocity) {
-  const Vec3 missing = velocity - rigid_motion(w, set).linear;
+  const TreeMotion now = motion_of(w, set);
+  const Vec3 missing = velocity - now.momentum.force / now.mass;
   for_each_of(w, set, [&](int t, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
     Eigen::Map<Vec3>(w.state.v.data() + root.first_v) += Mat3(root.R_PF).transpose() * missing;
@@ -415,11 +407,10 @@ void restore_motion(World::Impl& w, const Tree& tree, const TreeMotion& wanted) 
   const Body& root = w.model.bodies[tree.first];
   const TreeMotion now = tree_motion(w.model, w.ws, tree);
   const Mat3 to_F = Mat3(root.R_PF).transpose();
-  const Vec3 turn = now.inertia.ldlt().solve(wanted.momentum.moment - now.momentum.moment);
-  const Vec3 along = (wanted.momentum.force - now.momentum.force) / now.mass +
-                     turn.cross(Vec3(w.ws.pose[tree.first].p) - now.center);
-  Eigen::Map<Vec3>(w.state.v.data() + root.first_v) += to_F * along;
-  Eigen::Map<Vec3>(w.state.v.data() + root.first_v + 3) += to_F * turn;
+  TreeMotion missing = now;
+  missing.momentum = wanted.momentum - now.momentum;
+  Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) +=
+      root_rates(w, tree, rigid_motion(missing));
   Eigen::Map<Vec3>(w.state.q.data() + root.first_q) += to_F * (wanted.center - now.center);
 }
 
@@ -506,7 +497,8 @@ void settle(World::Impl& w, int set) {
   const bool flies =
       !a.touched && w.model.bodies[w.model.trees[set].first].alone && std::isfinite(sum.energy());
   if (sum.energy() > most && !flies) {
-    const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : rigid_motion(w, set).linear;
+    const double found = sum.energy();
+    const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : rigid_motion(motion_of(w, set)).linear;
     // a part of the way would open loops
     if (sum.energy() - most > kLittle * sum.motion && !a.holds) shorten(w, set, a.anchored, most);
     sum = energies_of(w, set);
@@ -518,6 +510,7 @@ void settle(World::Impl& w, int set) {
     if (excess > 0) for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
     if (!a.anchored && !a.slowed) keep_linear_momentum(w, set, along);
     sum = energies_of(w, set);
+    w.energy_taken += std::max(0.0, found - sum.energy());
   }
   const double beyond = flies ? 0 : sum.energy() - most;  // what could not be taken away, and is told
   w.energy_made += std::max(0.0, beyond);
@@ -530,8 +523,8 @@ void settle(World::Impl& w, int set) {
 double World::Impl::drive_effort_of(int dof, double h) const {
   const Drive& drive = drives[dof];
   const bool at_end = implicit[dof] > 0;
-  const double rate = at_end ? v_end[dof] : v_before[dof], ahead = at_end ? h : 0;
-  const double at = dof_position(model, as_vector(q_before), dof) + ahead * rate;
+  const double rate = at_end ? v_end[dof] : v_before[dof], lead = at_end ? h : 0;
+  const double at = dof_position(model, as_vector(q_before), dof) + lead * rate;
   return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
 }
 
@@ -546,8 +539,7 @@ void World::Impl::open_ledger(double h) {
     a.anchored = root.kind != JointKind::kFree || root.parent != 0;
     body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
     take_start(*this, tree, a);
-    a.springs = passive_dofs.empty() ? 0 : spring_energy(*this, tree);
-    a.there = a.motion + tree_mass[t] * model.gravity.norm() * tree_size[t];
+    a.there = a.start_motion + tree_mass[t] * model.gravity.norm() * tree_size[t];
   }
   join_all(*this);
   add_work_of_rows(*this);
@@ -555,6 +547,28 @@ void World::Impl::open_ledger(double h) {
     if (accounts[t].counts) add_work_of_efforts(*this, static_cast<int>(t), h);
   add_work_of_drives(*this, h);
   add_work_of_overlaps(*this, h);
+}
+
+bool World::Impl::find_more_plain() {
+  if (settings.integrator != Integrator::kRk4 && settings.integrator != Integrator::kExplicit) return false;
+  for (EnergyAccount& a : accounts) a.set_energy = a.set_motion = a.set_due = 0;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    if (!accounts[t].counts) continue;
+    look(*this, static_cast<int>(t));
+    const EnergyAccount& a = accounts[t];
+    EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
+    set.set_energy += a.motion + a.height;
+    set.set_motion += a.motion;
+    set.set_due += a.before + a.work + a.stored;
+  }
+  bool any = false;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    if (!accounts[t].counts || plain[t]) continue;
+    const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
+    if (set.set_energy - set.set_due <= kLittle * set.set_motion) continue;  // not finite: neither
+    plain[t] = any = true;
+  }
+  return any;
 }
 
 void World::Impl::close_ledger() {
@@ -566,11 +580,10 @@ void World::Impl::close_ledger() {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     EnergyAccount& a = accounts[t];
     if (!a.counts) continue;
-    const double motion = a.motion, height = a.height, fall = a.fall;
     look(*this, static_cast<int>(t));
-    find_order(*this, static_cast<int>(t), a, std::max(fall, a.fall));
+    find_order(*this, static_cast<int>(t), a, std::max(a.start_fall, a.fall));
     if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
-    a.exchanged = std::abs(a.motion - motion) + std::abs(a.height - height);
+    a.exchanged = std::abs(a.motion - a.start_motion) + std::abs(a.height - a.start_height);
   }
   sum_up(*this);
   for (std::size_t t = 0; t < trees.size(); ++t) {

@@ -343,6 +343,7 @@ void World::Impl::finish(double h) {
   if (settings.sleep.enabled) sleep(*this);
   view_fresh = past_fresh = false;
   report.energy_made = energy_made;
+  report.energy_taken = energy_taken;
   report.energy_exchanged = energy_exchanged;
   report.energy_link = energy_made_by;
   report.motion_lost = motion_lost;

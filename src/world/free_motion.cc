@@ -159,21 +159,21 @@ void World::Impl::tabulate_dofs() {
 
 void World::Impl::turn_spring_efforts(const State& at, double h, std::vector<double>& efforts) const {
   for (const RotationSpring& s : rotation_springs) {
-    Vec3 phi, ahead;
+    Vec3 phi, later;
     const double* at_end = implicit.data() + s.first_dof;
     if (h == 0 && (at_end[0] > 0 || at_end[1] > 0 || at_end[2] > 0)) continue;
     for (int k = 0; k < 3; ++k) {
       const int dof = s.first_dof + k;
       phi[k] = dof_position(model, at.q_view(), dof);
-      ahead[k] = phi[k] + (implicit[dof] > 0 ? h * at.v[dof] : 0);
+      later[k] = phi[k] + (implicit[dof] > 0 ? h * at.v[dof] : 0);
     }
-    const Vec3 own = -s.stiffness.cwiseProduct(ahead);
+    const Vec3 own = -s.stiffness.cwiseProduct(later);
     Eigen::Map<Vec3>(efforts.data() + s.first_dof) += quat_log_rate(phi).transpose() * own - own;
   }
 }
 
 void World::Impl::free_motion(double h) {
-  ws.free_gyroscopic = settings.integrator == Integrator::kRk4;
+  ws.free_gyroscopic = false;  // move_bodies.cc (4); stages of RK4 turn it on
   v_before = state.v;
   q_before = state.q;
   h_before = h;

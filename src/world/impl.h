@@ -121,9 +121,11 @@ struct EnergyAccount {
   bool touched = false;     // anything does
   bool slowed = false;      // by continuous contact
   bool holds = false;       // loops or couplings
-  double motion = 0, height = 0;
-  double turned = 0;              // |dv|^2_M
-  double fall = 0;                // |v . grad U| [W]
+  double start_motion = 0, start_height = 0, motion = 0,
+         height = 0;                // at the start of the step, and at its end
+  double turned = 0;                // |dv|^2_M
+  double start_fall = 0, fall = 0;  // |v . grad U| [W]
+  double set_energy = 0, set_motion = 0, set_due = 0;
   double springs = 0, there = 0;  // energy of springs, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
   double stored = 0, risen = 0;  // by overlaps that come apart: what they have stored, and what they lift
@@ -318,11 +320,12 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
-  std::vector<std::int32_t> tower_islands;            // that solve_towers() takes, by their size
-  std::vector<double> stage_q, sum_v, rate_q, sum_q;  // RK4
-  std::vector<double> held_effort;                    // nv; RK4
-  std::vector<std::uint8_t> drive_is_row;             // by dof
-  bool is_shifted = false;                            // any position is corrected in this step
+  std::vector<std::int32_t> tower_islands;                        // that solve_towers() takes, by their size
+  std::vector<double> stage_q, sum_v, rate_q, sum_q;              // RK4
+  std::vector<double> held_effort, stage_effort, stage_diagonal;  // nv; RK4
+  std::vector<Force> held_force;                                  // by body; RK4
+  std::vector<std::uint8_t> drive_is_row;                         // by dof
+  bool is_shifted = false;                                        // any position is corrected in this step
   std::vector<double> shifted;          // by tree: how far a correction moves any of its shapes [m]
   std::vector<double> shift_warranted;  // by tree: how far its depths warrant [m]
   std::vector<ImpulseRow> penalty_rows;
@@ -340,6 +343,11 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> v_end;         // nv: velocities that the impulses give, at the end of the step
   std::vector<double> v_whole, way;  // nv; energy_ledger.cc
   std::vector<world_detail::EnergyAccount> accounts;  // by tree
+  std::vector<std::uint8_t>
+      plain;  // by tree: moves by its velocity at the end of the step, see move_bodies.cc
+  Integrator integrator_of(int tree) const {
+    return plain[tree] ? Integrator::kSemiImplicit : settings.integrator;
+  }
   std::vector<std::uint8_t> slowed;  // by tree: whether it was slowed down before what it would have passed
   double motion_lost = 0;            // by that [m]
   LinkId motion_lost_by;
@@ -358,9 +366,10 @@ struct World::Impl : world_detail::Persistent {
   std::vector<TreeMotion> group_wanted, group_now;             // of one set
   std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
   bool any_groups = false;
-  std::vector<double> free_until;                 // by tree: share of the step that it moves
-  std::vector<double> limit_before;               // nv
-  std::vector<double> still_of_set;               // by tree
+  std::vector<double> free_until,
+      free_within;                   // by tree: share of the step that it, and what is in it, moves
+  std::vector<double> limit_before;  // nv
+  std::vector<double> still_of_set;  // by tree
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
   State stage, state_free, ahead;
   world_detail::LoopStage loop_stage;
@@ -374,7 +383,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<Event> events;
   StepTimes times;
   StepReport report;
-  double energy_made = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
+  double energy_made = 0, energy_taken = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
   LinkId energy_made_by;
   mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
@@ -404,8 +413,13 @@ struct World::Impl : world_detail::Persistent {
   void slow_down_what_passes(std::vector<double>& v, double h);  // continuous.cc
   void penalty_contacts(double h);                               // penalty.cc: instead of rows
   void find_shift(double h);                                     // correct_positions.cc: `shift`
+  void move_and_settle(double h);                                // step.cc: all of the following
   void move_bodies(double h);                                    // move_bodies.cc: velocities, positions
-  void runge_kutta(double h);                                    // runge_kutta.cc: the same by RK4
+  void move_by_velocities(double h);                             // of all integrators but RK4
+  void find_plain(double h);                                     // move_bodies.cc: `plain`
+  bool find_more_plain();                 // energy_ledger.cc: the same, of what got too fast
+  void start_again();                     // move_bodies.cc: at the start of the step
+  void runge_kutta(double h);             // runge_kutta.cc: the same by RK4
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all

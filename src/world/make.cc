@@ -253,10 +253,10 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   state = State(model);
   gravity = model.gravity;
   for (std::vector<double>* v :
-       {&v_before, &effort,       &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse,
-        &tau,      &acceleration, &implicit,     &held_effort,   &v_free,           &v_end,
-        &v_trial,  &shift,        &move,         &sum_v,         &limit_before,     &past_a,
-        &past_tau, &v_whole,      &way})
+       {&v_before,     &effort,   &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
+        &acceleration, &implicit, &held_effort,  &stage_effort,  &stage_diagonal,   &v_free,        &v_end,
+        &v_trial,      &shift,    &move,         &sum_v,         &limit_before,     &past_a,        &past_tau,
+        &v_whole,      &way})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);
@@ -274,7 +274,9 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   for (std::size_t t = 0; t < count; ++t) parent[t] = static_cast<std::int32_t>(t);
   pushed.resize(count);
   free_until.resize(count);
+  free_within.resize(count);
   slowed.resize(count);
+  plain.resize(count);
   shifted.resize(count);
   shift_warranted.resize(count);
   floats.resize(count);
@@ -285,6 +287,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   is_viewed.resize(count);
   still_of_set.resize(count);
   f_ext.resize(bodies);
+  held_force.resize(bodies);
   tree_of.assign(bodies, -1);
   root_links.resize(count);
   for (std::size_t t = 0; t < count; ++t)

@@ -9,10 +9,17 @@
 //   L = I(q) w,  w+ = I(q+)^-1 L                                                                          (4)
 // so spin can never gain energy beyond L^2 / (2 I_min), however large the step. In flight q+ turns by the
 // velocity at the middle of the step, which makes the turning second order.
+//
+// Explicit Euler moves by v, and RK4 by stages of its own (runge_kutta.cc). Neither can follow what turns by
+// more than a radian in a step, nor what continuous contact has stopped: such trees, and all that is tied to
+// them, move plainly, as in (2). So do those that end a step with far more energy than they may have, which
+// are moved again (energy_ledger.cc).
 #include <algorithm>
 #include <cmath>
 
+#include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/centroidal.h"
+#include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/impl.h"
@@ -48,14 +55,14 @@ Quat quat_at(const std::vector<double>& q, const Body& body) {
 bool flies(const World::Impl& w, int t) {
   const Body& root = w.model.bodies[w.model.trees[t].first];
   return root.kind == JointKind::kFree && w.trees[t].responds() && !w.pushed[t] &&
-         w.settings.integrator != Integrator::kExplicit;
+         w.integrator_of(t) != Integrator::kExplicit;
 }
 
 Eigen::Map<Vec3> three(std::vector<double>& v, int first) { return Eigen::Map<Vec3>(v.data() + first); }
 
 /// The angular velocity that turns a free body from `before` over the step.
 Vec3 turning(World::Impl& w, const Body& root, const Quat& before, bool in_flight, bool tumbling, double h) {
-  if (w.settings.integrator == Integrator::kExplicit) return three(w.v_before, root.first_v + 3);
+  if (w.integrator_of(root.tree) == Integrator::kExplicit) return three(w.v_before, root.first_v + 3);
   const Vec3 spin = three(w.state.v, root.first_v + 3);
   if (!tumbling || !in_flight) return spin;
   const Quat half = quat_exp(0.5 * h * spin) * before;
@@ -67,7 +74,7 @@ Vec3 travelling(World::Impl& w, const Body& root, const Vec3& arm, bool in_fligh
   const auto of_center = [&](std::vector<double>& v) -> Vec3 {
     return three(v, root.first_v) + three(v, root.first_v + 3).cross(arm);
   };
-  if (w.settings.integrator == Integrator::kExplicit) return of_center(w.v_before);
+  if (w.integrator_of(root.tree) == Integrator::kExplicit) return of_center(w.v_before);
   const Vec3 after = of_center(w.state.v);
   return in_flight ? Vec3(after - 0.5 * (of_center(w.v_free) - of_center(w.v_before))) : after;  // (3)
 }
@@ -105,13 +112,54 @@ void move_tree(World::Impl& w, int t, double h) {
   const Body& root = w.model.bodies[tree.first];
   if (root.alone && w.trees[t].responds()) return move_free_body(w, t, h);
   const int first = first_dof(w.model, tree), end = end_dof(w.model, tree);
-  const bool explicit_euler = w.settings.integrator == Integrator::kExplicit;
+  const bool explicit_euler = w.integrator_of(t) == Integrator::kExplicit;
   const std::vector<double>& v = explicit_euler ? w.v_before : w.state.v;
   for (int i = first; i < end; ++i) w.move[i] = v[i];
   for (int i = first; i < end && w.is_shifted; ++i) w.move[i] += w.shift[i] / h;
   if (flies(w, t))
     three(w.move, first) -= 0.5 * (Mat3(root.R_PF).transpose() * w.smooth_change(t, h));  // (3)
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.move), h);      // (2)
+}
+
+/// How far the joint of a tree that turns fastest turns in a step [rad].
+double turn_of(const World::Impl& w, const Tree& tree, const std::vector<double>& v, double h) {
+  double most = 0;
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
+    if (w.model.dofs[i].kind != DofKind::kTranslation) most = std::max(most, h * std::abs(v[i]));
+  return most;
+}
+
+/// Trees that turn far, or were stopped, and what is tied to them.
+void mark_plain(World::Impl& w, double h) {
+  constexpr double kFar = 1;  // [rad]
+  std::fill(w.plain.begin(), w.plain.end(), std::uint8_t{0});
+  if (w.settings.integrator != Integrator::kRk4 && w.settings.integrator != Integrator::kExplicit) return;
+  const auto root_of = [&](int t) { return w.trees[t].responds() ? w.root_of(t) : t; };
+  bool any = false;
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const Tree& tree = w.model.trees[t];
+    if (turn_of(w, tree, w.v_before, h) < kFar && turn_of(w, tree, w.v_end, h) < kFar) continue;
+    w.plain[root_of(static_cast<int>(t))] = any = true;
+  }
+  for (std::size_t i = 0; i < w.model.loops.size() && any; ++i) {  // also to what does not respond
+    const int a = w.tree_of[w.model.loops[i].body_f], b = w.tree_of[w.model.loops[i].body_m];
+    if (a < 0 || b < 0 || !(w.plain[root_of(a)] || w.plain[root_of(b)])) continue;
+    w.plain[root_of(a)] = w.plain[root_of(b)] = 1;
+  }
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    w.plain[t] = w.trees[t].responds() && (w.plain[root_of(static_cast<int>(t))] || w.slowed[t]);
+}
+
+bool any_plain(const World::Impl& w) {
+  return std::any_of(w.plain.begin(), w.plain.end(), [](std::uint8_t is) { return is != 0; });
+}
+
+void copy_tree(const Model& model, const Tree& tree, const State& from, State& to) {
+  const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
+  std::copy(from.q.begin() + root.first_q, from.q.begin() + last.first_q + q_size(last.kind),
+            to.q.begin() + root.first_q);
+  std::copy(from.v.begin() + root.first_v, from.v.begin() + last.first_v + last.dofs,
+            to.v.begin() + root.first_v);
 }
 
 /// Which trees an impulse of the step itself acts on.
@@ -138,11 +186,33 @@ void World::Impl::find_end_velocities() {
                    ws, as_vector(v_end));  // (1)
 }
 
+void World::Impl::find_plain(double h) { mark_plain(*this, h); }
+
+void World::Impl::start_again() {
+  state.q = q_before;
+  state.v = v_before;
+  update_poses(model, state, ws);
+  update_velocities(model, state, ws);
+  articulated_factor(model, ws);
+}
+
+// Trees that RK4 moves are moved twice, and the first time forgotten.
 void World::Impl::move_bodies(double h) {
-  if (settings.integrator == Integrator::kRk4) {
-    any_groups = false;
-    return runge_kutta(h);
+  const bool stages = settings.integrator == Integrator::kRk4;
+  any_groups = false;
+  if (!stages) return move_by_velocities(h);
+  if (any_plain(*this)) {
+    move_by_velocities(h);
+    ahead.q = state.q;
+    ahead.v = state.v;
+    start_again();
   }
+  runge_kutta(h);
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (plain[t]) copy_tree(model, model.trees[t], ahead, state);
+}
+
+void World::Impl::move_by_velocities(double h) {
   mark_pushed(*this);
   state.v = v_end;
   find_floating();

@@ -109,8 +109,8 @@ void World::Impl::exclude_around(std::span<const std::int32_t> links) {
     exclude(i, i);
     // a free joint is no joint that two shapes could be in each other's way of
     if (model.bodies[i].kind == JointKind::kFree) continue;
-    if (const int parent = model.bodies[i].parent; parent != 0) {
-      exclude(i, parent);
+    if (const int holder = model.bodies[i].parent; holder != 0) {
+      exclude(i, holder);
     } else {
       const Joint& joint = scene.mechanism.joint(joint_of_body[i]);
       exclude_joined({joint.parent, joint.child});

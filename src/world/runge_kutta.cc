@@ -8,6 +8,8 @@
 // m and delta = h d / m, a linear map of determinant (1 + kappa / 2) / (1 + kappa + delta): stable for any.
 // What is soft follows the stages and keeps the fourth order.
 //
+// Trees that are moved plainly (move_bodies.cc) are left as they were.
+//
 // Bounces act at the start of the step, before anything moves.
 #include <algorithm>
 #include <cmath>
@@ -16,7 +18,6 @@
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/impl.h"
-#include "world/spin_inertia.h"
 
 namespace karakuri {
 
@@ -61,12 +62,13 @@ void add_force_along(World::Impl& w, const ImpulseRow& row, double force) {
   for (const auto& [body, sign] : {std::pair{row.body, 1.0}, std::pair{row.other, -1.0}}) {
     const Vec3 f = sign * force * row.force;
     const Vec3 arm = row.point - Vec3(w.ws.pose[body].p);
-    w.f_ext[body] = w.f_ext[body] + Force{sign * force * row.moment + arm.cross(f), f};
+    w.held_force[body] = w.held_force[body] + Force{sign * force * row.moment + arm.cross(f), f};
   }
 }
 
 /// The impulses of the step as forces on bodies.
 void hold_impulses(World::Impl& w, double h) {
+  w.held_force = w.f_ext;
   int first = 0;  // rows of loops that the stages hold themselves come first
   if (w.settings.stabilization.kind == Stabilization::kPosition)
     for (const RowBlock& block : w.rows.blocks)
@@ -90,29 +92,28 @@ void hold_efforts(World::Impl& w, double h) {
 
 /// Efforts at a stage.
 void efforts_of(World::Impl& w, const State& at) {
-  w.tau = w.held_effort;
+  w.stage_effort = w.held_effort;
   for (const World::Impl::Passive& p : w.passive_dofs) {
     if (w.implicit[p.dof] > 0) continue;
-    w.tau[p.dof] -= p.damping * at.v[p.dof];
-    if (p.stiffness > 0) w.tau[p.dof] -= p.stiffness * (dof_position(w.model, at.q_view(), p.dof) - p.rest);
+    w.stage_effort[p.dof] -= p.damping * at.v[p.dof];
+    if (p.stiffness > 0)
+      w.stage_effort[p.dof] -= p.stiffness * (dof_position(w.model, at.q_view(), p.dof) - p.rest);
   }
   for (const std::int32_t i : w.driven_dofs) {
     if (w.implicit[i] > 0 || w.drive_is_row[i]) continue;
     const Drive& drive = w.drives[i];
-    w.tau[i] += drive.stiffness * (drive.q_target - dof_position(w.model, at.q_view(), i)) +
-                drive.damping * (drive.v_target - at.v[i]);
+    w.stage_effort[i] += drive.stiffness * (drive.q_target - dof_position(w.model, at.q_view(), i)) +
+                         drive.damping * (drive.v_target - at.v[i]);
   }
-  w.turn_spring_efforts(at, 0, w.tau);
+  w.turn_spring_efforts(at, 0, w.stage_effort);
 }
 
 /// The centre of mass of a free body flies along the parabola of the forces on it, whatever its spin does to
 /// its origin. All in the axes of its joint's frame F.
-/// @param v    before the stages
-/// @param far  whether it turned further than the stages see
-void place_center(World::Impl& w, const Body& root, int i, const Eigen::Matrix<double, 6, 1>& v, bool far,
-                  double h) {
+/// @param v  before the stages
+void place_center(World::Impl& w, const Body& root, int i, const Eigen::Matrix<double, 6, 1>& v, double h) {
   const Vec3 com = w.model.free_bodies[root.extra].com;
-  if (com.isZero(0) && !far) return;
+  if (com.isZero(0)) return;
   const auto arm_at = [&](const std::vector<double>& q) {
     const double* at = q.data() + root.first_q + 3;
     return Vec3(Quat(at[0], at[1], at[2], at[3]) * com);
@@ -120,40 +121,12 @@ void place_center(World::Impl& w, const Body& root, int i, const Eigen::Matrix<d
   const Vec3 effort(w.held_effort.data() + root.first_v);
   const Vec3 change =
       h / root.mass *
-      (effort + Mat3(root.R_PF).transpose() * (w.f_ext[i].force + root.mass * w.model.gravity));
+      (effort + Mat3(root.R_PF).transpose() * (w.held_force[i].force + root.mass * w.model.gravity));
   const Vec3 arm = arm_at(w.q_before), arm_after = arm_at(w.state.q),
              v_c = v.head<3>() + v.tail<3>().cross(arm);
   Eigen::Map<Vec3> q(w.state.q.data() + root.first_q), linear(w.state.v.data() + root.first_v);
   q = Vec3(w.q_before.data() + root.first_q) + arm + h * (v_c + 0.5 * change) - arm_after;
   linear = v_c + change - Vec3(w.state.v.data() + root.first_v + 3).cross(arm_after);
-}
-
-/// A free body that turns far in a step: the stages would lose track of it. It keeps its angular momentum,
-/// but for what acts on it, as under the other integrators.
-/// @param v  before the stages
-void turn_by_momentum(World::Impl& w, const Body& root, int i, const Eigen::Matrix<double, 6, 1>& v,
-                      double h) {
-  using world_detail::SpinInertia;
-  const double* at = w.q_before.data() + root.first_q + 3;
-  const Quat before(at[0], at[1], at[2], at[3]);
-  const Mat3 to_F = Mat3(root.R_PF).transpose();
-  const Vec3 arm = before * Vec3(w.model.free_bodies[root.extra].com), force = to_F * w.f_ext[i].force;
-  const double* effort = w.held_effort.data() + root.first_v;
-  const Vec3 moment = to_F * w.f_ext[i].moment + Vec3(effort + 3) - arm.cross(force + Vec3(effort));
-  const Vec3 L = SpinInertia(w, root, before).momentum(v.tail<3>()) + h * moment;
-  const Quat half = quat_exp(0.5 * h * SpinInertia(w, root, before).velocity(L)) * before;
-  const Quat after =
-      normalized_or_identity(quat_exp(h * SpinInertia(w, root, half.normalized()).velocity(L)) * before);
-  double* to = w.state.q.data() + root.first_q + 3;
-  to[0] = after.w(), to[1] = after.x(), to[2] = after.y(), to[3] = after.z();
-  Eigen::Map<Vec3>(w.state.v.data() + root.first_v + 3) = SpinInertia(w, root, after).velocity(L);
-}
-
-/// Whether a free body turns so far in the step that RK4 does not see it turn.
-bool turns_far(const Eigen::Matrix<double, 6, 1>& v, const double* after, double h) {
-  constexpr double kFar = 1;  // [rad]
-  const Vec3 w_after(after + 3);
-  return !(h * v.tail<3>().norm() < kFar && h * w_after.norm() < kFar);
 }
 
 /// What the stages add up to.
@@ -165,20 +138,13 @@ void move_tree(World::Impl& w, int t, double h) {
       integrate(w.model, tree.first, tree.last, w.state.q_view(), w.state.v_view(), h);
     return;
   }
-  if (w.slowed[t]) {  // before something that it would have passed: its way is that of continuous.cc
-    std::copy(w.v_end.begin() + root.first_v, w.v_end.begin() + last.first_v + last.dofs,
-              w.state.v.begin() + root.first_v);
-    return integrate(w.model, tree.first, tree.last, w.state.q_view(), w.state.v_view(), h);
-  }
+  if (w.plain[t]) return;
   Eigen::Matrix<double, 6, 1> v;
   if (root.alone) v = Eigen::Map<const Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v);
   for (int i = root.first_q; i < last.first_q + q_size(last.kind); ++i) w.state.q[i] += h * w.sum_q[i];
   for (int i = root.first_v; i < last.first_v + last.dofs; ++i) w.state.v[i] += h * w.sum_v[i];
   normalize_quaternions(w.model, tree, w.state.q);
-  if (!root.alone) return;
-  const bool far = turns_far(v, w.state.v.data() + root.first_v, h);
-  if (far) turn_by_momentum(w, root, tree.first, v, h);
-  place_center(w, root, tree.first, v, far, h);
+  if (root.alone) place_center(w, root, tree.first, v, h);
 }
 
 }  // namespace
@@ -190,8 +156,10 @@ void World::Impl::runge_kutta(double h) {
     apply_impulses(model, rows.impulses, Eigen::Map<const Eigen::VectorXd>(bounce.data(), rows.size()), ws,
                    state.v_view());
   hold_efforts(w, h);
-  ws.diagonal = model.armature;
   hold_impulses(w, h);
+  ws.diagonal.swap(stage_diagonal);
+  ws.diagonal = model.armature;
+  ws.free_gyroscopic = true;
   std::fill(w.sum_q.begin(), w.sum_q.end(), 0.0);
   std::fill(w.sum_v.begin(), w.sum_v.end(), 0.0);
   w.stage.q = w.state.q;
@@ -211,12 +179,14 @@ void World::Impl::runge_kutta(double h) {
     w.stage_q = w.stage.q;
     normalize_quaternions(w.model, w.stage.q);
     efforts_of(w, w.stage);
-    aba(w.model, w.stage, as_vector(w.tau), w.f_ext, w.ws, as_vector(w.acceleration));
+    aba(w.model, w.stage, as_vector(w.stage_effort), w.held_force, w.ws, as_vector(w.acceleration));
     w.hold_loops(w.acceleration);
     std::swap(w.stage.q, w.stage_q);
     for (int i = 0; i < w.model.nq; ++i) w.sum_q[i] += kWeight[s] * w.rate_q[i];
     for (int i = 0; i < w.model.nv; ++i) w.sum_v[i] += kWeight[s] * w.acceleration[i];
   }
+  ws.free_gyroscopic = false;
+  ws.diagonal.swap(stage_diagonal);
   for (std::size_t t = 0; t < w.trees.size(); ++t) move_tree(w, static_cast<int>(t), h);
   if (w.is_shifted) integrate(w.model, w.state.q_view(), as_vector(w.shift), 1);
 }

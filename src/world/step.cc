@@ -58,7 +58,7 @@ void World::step(int count) {
     impl_->events.clear();
     impl_->times = {};
     impl_->motion_lost = 0;
-    impl_->energy_made = impl_->energy_exchanged = impl_->most_made = 0;
+    impl_->energy_made = impl_->energy_taken = impl_->energy_exchanged = impl_->most_made = 0;
     impl_->energy_made_by = {};
     const int substeps = impl_->settings.substeps;
     const double h = impl_->settings.dt / substeps;
@@ -85,6 +85,12 @@ void World::detach_broken() {
   for (const JointId joint : std::exchange(impl_->broken, {})) detach(joint);
 }
 
+void World::Impl::move_and_settle(double h) {
+  move_bodies(h);
+  settle_loops(h);
+  keep_group_momentum(h);
+}
+
 void World::Impl::substep(double h) {
   Stopwatch watch;
   h_now = h;
@@ -108,9 +114,12 @@ void World::Impl::substep(double h) {
   slow_down_what_passes(v_end, h);
   find_shift(h);
   open_ledger(h);
-  move_bodies(h);
-  settle_loops(h);
-  keep_group_momentum(h);
+  find_plain(h);
+  move_and_settle(h);
+  if (find_more_plain()) {
+    start_again();
+    move_and_settle(h);
+  }
   close_ledger();
   watch.lap(times.integrate);
   finish(h);

@@ -123,17 +123,17 @@ void fit_scratch(World::Impl& w) {
   w.known.q.clear();
   for (State* state : {&w.stage, &w.state_free, &w.ahead, &w.past_state})
     state->q.resize(nq), state->v.resize(nv);
-  for (std::vector<double>* v :
-       {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.v_free, &w.v_end, &w.v_trial, &w.shift,
-        &w.move, &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.v_whole, &w.way})
+  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.stage_effort,
+                                 &w.stage_diagonal, &w.v_free, &w.v_end, &w.v_trial, &w.shift, &w.move,
+                                 &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.v_whole, &w.way})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
-  size(count, w.parent, w.pushed, w.free_until, w.floats, w.motions, w.from_outside, w.gained, w.accounts,
-       w.is_viewed, w.still_of_set, w.slowed, w.shifted, w.shift_warranted);
+  size(count, w.parent, w.pushed, w.free_until, w.free_within, w.floats, w.motions, w.from_outside, w.gained,
+       w.accounts, w.is_viewed, w.still_of_set, w.slowed, w.plain, w.shifted, w.shift_warranted);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
-  size(bodies, w.f_ext, w.past_forces, w.free_velocity, w.trial_velocity);
+  size(bodies, w.f_ext, w.held_force, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
     slot.response.fit(w.model);
     slot.tree_subsystem.resize(count, -1);

@@ -221,8 +221,6 @@ bool all_free(const World& world) {
 
 class Falls : public testing::TestWithParam<std::string> {};
 TEST_P(Falls, AsFastAsGravitySays) {
-  if (GetParam().find("trossen_vx300s") != std::string::npos)
-    GTEST_SKIP() << "its gripper holds it back while it comes apart: not mended yet";
   if (GetParam() == "none") GTEST_SKIP() << "the external corpus is not here: " << corpus();
   const LoadedScene scene = in_the_air(GetParam());
   if (is_fragment(GetParam()) || scene.scene.mechanism.joint_ids().empty()) GTEST_SKIP() << "no robot";

@@ -24,6 +24,9 @@ struct TreeMotion {
 };
 /// @pre update_velocities()
 TreeMotion tree_motion(const Model& model, const Workspace& ws, const Tree& tree);
+/// At other velocities of its bodies.  @pre update_poses(), body_velocities()
+TreeMotion tree_motion(const Model& model, const Workspace& ws,
+                       std::span<const Workspace::Velocity> velocities, const Tree& tree);
 /// Several trees as one rigid body.
 TreeMotion sum_of(std::span<const TreeMotion> trees);
 /// The 6 x nv matrix that takes v to (angular momentum about the centre of mass; linear momentum).

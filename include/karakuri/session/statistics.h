@@ -25,7 +25,8 @@ struct RunStatistics {
   double energy_first = 0, energy_last = 0;  // [J]
   std::vector<std::string> quarantined;      // links whose state became non-finite
   double energy_made = 0;                    // sum of StepReport::energy_made [J]
-  // What it is measured by: the largest kinetic energy seen, the largest exchange of a step, and what it
+  double energy_taken = 0;                   // sum of StepReport::energy_taken [J]
+  // What they are measured by: the largest kinetic energy seen, the largest exchange of a step, and what it
   // takes to lift every body by its own size [J]. Kinetic energy is looked at in every 16th step.
   double energy_scale = 0;
 

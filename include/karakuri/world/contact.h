@@ -94,6 +94,10 @@ struct StepReport {
   LinkId energy_link;           // where most of it was made; none: nowhere
   double motion_lost = 0;       // [m]
   LinkId motion_link;           // none: nothing was lost
+  // What the step would have made and was slowed down by instead: errors of integration, of impulses and of
+  // corrections, beyond the order of the integrator. It damps, so a small part of the energy exchanged is
+  // good.
+  double energy_taken = 0;  // [J]
 };
 
 }  // namespace karakuri
