@@ -301,15 +301,6 @@ bool World::Impl::meets_more(const std::vector<double>& v, double h) {
   return true;
 }
 
-/// Takes a share of the motion within a tree on a free joint.  @pre trial_velocity at v
-void slow_within(World::Impl& w, const Tree& tree, double share, std::vector<double>& v) {
-  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-  const auto as_one = world_detail::root_rates(
-      w, tree, world_detail::rigid_motion(tree_motion(w.model, w.ws, w.trial_velocity, tree)));
-  for (int k = 0; k < 6; ++k) v[root.first_v + k] += (share - 1) * (v[root.first_v + k] - as_one[k]);
-  for (int i = root.first_v + 6; i < last.first_v + last.dofs; ++i) v[i] *= share;
-}
-
 /// The shape of a tree that loses most of its way is told.  @pre trial_velocity at v
 void tell_lost(World::Impl& w, int t, double share, double h) {
   for (const BodyShape& c : w.colliders) {
@@ -340,6 +331,19 @@ bool find_free_times(World::Impl& w, const std::vector<double>& v, double h, boo
   return any;
 }
 
+void World::Impl::slow_within(int t, double share, std::vector<double>& v) {
+  const Tree& tree = model.trees[t];
+  const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
+  int first = root.first_v;
+  if (root.kind == JointKind::kFree && root.parent == 0) {
+    body_velocities(model, ws, as_vector(v), tree, trial_velocity);
+    const auto as_one = world_detail::root_rates(
+        *this, tree, world_detail::rigid_motion(tree_motion(model, ws, trial_velocity, tree)));
+    for (int k = 0; k < 6; ++k, ++first) v[first] += (share - 1) * (v[first] - as_one[k]);
+  }
+  for (int i = first; i < last.first_v + last.dofs; ++i) v[i] *= share;
+}
+
 // Each round shortens the ways of those that still meet; in the last one they stay where they are.
 void World::Impl::slow_down_what_passes(std::vector<double>& v, double h) {
   constexpr int kRounds = 8;
@@ -354,7 +358,7 @@ void World::Impl::slow_down_what_passes(std::vector<double>& v, double h) {
       const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
       body_velocities(model, ws, as_vector(v), tree, trial_velocity);
       tell_lost(*this, static_cast<int>(t), share, h);
-      if (within < 1) slow_within(*this, tree, within, v);
+      if (within < 1) slow_within(static_cast<int>(t), within, v);
       for (int i = root.first_v; i < last.first_v + last.dofs; ++i) v[i] *= share;  // (2)
       slowed[t] = slowed[t] || share < 1;
     }

@@ -135,24 +135,22 @@ double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
   return w.h_now * w.h_now * simd::dot(turning, {simd::load(free.inverse_moments).m * turning.m});
 }
 
-/// (1), and what (3) is made of.  @pre trial_velocity at the end of the step
+/// (1), and what (3) is made of.
 void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
   const V3 gravity = simd::v3(w.model.gravity);
   double twice = 0, square = 0;
-  // - v . grad U, at both ends of the step
-  double fall = spring_power(w, tree, w.state.v), fall_after = spring_power(w, tree, w.v_end);
+  double fall = spring_power(w, tree, w.state.v);  // - v . grad U
   a.start_height = a.springs = spring_energy(w, tree);
   for (int i = tree.first; i < tree.last; ++i) {
     const Body& body = w.model.bodies[i];
     const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);
-    const Pair before = load(w.ws.velocity[i]), after = load(w.trial_velocity[i]);
+    const Pair before = load(w.ws.velocity[i]);
     const Pair dv = minus(load(w.free_velocity[i]), before);
     if (body.alone) square += square_of_turning(w, body, before.w);
     const Pair p = momentum(m, before);
     fall += simd::dot(gravity, p.v);
     twice += dot(before, p);
-    fall_after += simd::dot(gravity, momentum(m, after).v);
     square += dot(dv, momentum(m, dv));
     a.start_height += height_of(m, w.ws.pose[i], gravity);
   }
@@ -163,7 +161,7 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   }
   a.start_motion = 0.5 * twice;
   a.before = a.start_motion + a.start_height;
-  a.start_fall = std::max(std::abs(fall), std::abs(fall_after));
+  a.start_fall = std::abs(fall);
   a.turned = square;
 }
 
@@ -172,15 +170,22 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
 /// to half a radian a step. What turns further is not resolved and gets nothing. Of |dv|^2, gravity explains
 /// h^2 m g^2, and springs that are taken at the start of a step half of their energy; terms of second order
 /// in velocities may add a little.
-/// @param fall  |v . grad U|, the most of both ends of the step
-void find_order(const World::Impl& w, int t, EnergyAccount& a, double fall) {
+/// @param fall    |v . grad U|
+/// @param turned  what of |dv|^2_M counts
+double order_of(const World::Impl& w, int t, const EnergyAccount& a, double fall, double turned) {
   constexpr double kTurned = 0.005;  // of what is there
   const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
   const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs + kTurned * there;
-  const double r = there > 0 ? (w.h_now * fall + 0.5 * a.turned) / there : 1;
-  a.order = r < 0.5 ? (w.h_now * fall + std::min(a.turned, explained)) * (1 - r) : 0;
-  a.own_order = a.order;
-  a.credit = std::min(w.trees[t].credit, a.order);
+  const double r = there > 0 ? (w.h_now * std::max(a.start_fall, a.fall) + 0.5 * a.turned) / there : 1;
+  return r < 0.5 ? (w.h_now * fall + std::min(turned, explained)) * (1 - r) : 0;
+}
+
+/// (3) of the step, at whichever of its ends it is more, where |dv|^2 of its end is not known yet; and of its
+/// start, which bounds what was lost before.
+void find_order(const World::Impl& w, int t, EnergyAccount& a) {
+  const double at_start = order_of(w, t, a, a.start_fall, a.turned), at_end = order_of(w, t, a, a.fall, 0);
+  a.order = a.own_order = std::max(at_start, at_end);
+  a.credit = std::min(w.trees[t].credit, at_start);
 }
 
 // ---- sets of trees
@@ -237,34 +242,45 @@ bool is_active(const World::Impl& w, const RowBlock& block, int row) {
          w.rows.compliance[row] > 0 || w.settings.stabilization.kind != Stabilization::kPosition;
 }
 
-/// Of one impulse along a row, at the velocities at both ends of the step. What gives way has taken before
-/// what it gives.
-double work_along(const World::Impl& w, const ImpulseRow& row, double impulse, bool gives_way) {
+/// Of impulses that act together, at the velocities at both ends of the step.
+struct Work {
   double before = 0, after = 0;
-  const std::span<const ImpulseRow> one(&row, 1);
-  row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&before, 1));
-  row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&after, 1));
-  const double work = std::max(impulse * before, impulse * after);
-  return gives_way ? std::max(0.0, work) : work;
-}
+
+  void add(const World::Impl& w, const ImpulseRow& row, double impulse) {
+    double u = 0;
+    const std::span<const ImpulseRow> one(&row, 1);
+    row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
+    before += impulse * u;
+    row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
+    after += impulse * u;
+  }
+  /// What gives way has taken before what it gives.
+  double most(bool gives_way) const {
+    const double work = std::max(before, after);
+    return gives_way ? std::max(0.0, work) : work;
+  }
+};
 
 /// @pre trial_velocity at the end of the step
 void add_work_of_rows(World::Impl& w) {
   for (const RowBlock& block : w.rows.blocks) {
     const int t = tree_of_row(w, w.rows.impulses[block.row]);
     if (t < 0) continue;
+    Work active;
     for (int i = block.row; i < block.row + block.size; ++i) {
       if (w.total[i] == 0) continue;
       if (is_active(w, block, i))
-        w.accounts[t].work +=
-            work_along(w, w.rows.impulses[i], w.total[i], block.source != RowSource::kDrive);
+        active.add(w, w.rows.impulses[i], w.total[i]);
       else if (w.has_unresponsive)
         w.accounts[t].work -= w.total[i] * w.row_carried[i];
     }
+    w.accounts[t].work += active.most(block.source != RowSource::kDrive);
   }
-  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i)
-    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0)
-      w.accounts[t].work += work_along(w, w.penalty_rows[i], w.penalty_impulses[i], true);
+  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) {
+    Work push;
+    push.add(w, w.penalty_rows[i], w.penalty_impulses[i]);
+    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.most(true);
+  }
 }
 
 /// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
@@ -321,7 +337,8 @@ void look(World::Impl& w, int t) {
   take_energies(w, tree, w.accounts[t]);
 }
 
-/// How far a correction of positions has lifted a tree that was shifted.
+/// How far a correction of positions has lifted a tree that was shifted, from where its velocities would have
+/// led it.
 void take_lift(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
   const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
@@ -330,8 +347,13 @@ void take_lift(World::Impl& w, int t) {
   const auto first = w.state.q.begin() + root.first_q,
              end = w.state.q.begin() + last.first_q + q_size(last.kind);
   std::copy(first, end, w.stage.q.begin() + root.first_q);
-  for (int i = root.first_v; i < end_dof(w.model, tree); ++i) w.way[i] = -w.shift[i];
-  integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), 1);
+  std::copy_n(w.q_before.begin() + root.first_q, end - first, first);
+  const double late = w.integrator_of(t) == Integrator::kExplicit ? 0
+                      : w.integrator_of(t) == Integrator::kRk4    ? 0.5
+                                                                  : 1;
+  for (int i = root.first_v; i < end_dof(w.model, tree); ++i)
+    w.way[i] = late * w.state.v[i] + (1 - late) * w.v_before[i];
+  integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), w.h_now);
   look(w, t);
   a.risen = height - a.height;
   std::copy_n(w.stage.q.begin() + root.first_q, end - first, first);
@@ -436,6 +458,14 @@ void take_share(World::Impl& w, int set, bool anchored, double share) {
   });
 }
 
+/// A part of the way opens loops.
+void close_again(World::Impl& w, int set) {
+  if (!w.accounts[set].holds) return;
+  w.close_loops(w.state, w.h_now);
+  w.project_on_loops(w.state);
+  for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
+}
+
 /// Slows a set down by so much that its way is shorter, too: the longest part of it that leaves no more
 /// energy than there may be, by bisection, or none, which takes no more than the energy of height at the
 /// start.
@@ -448,9 +478,12 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
   for (int k = 0; k < kRounds; ++k) {
     share = 0.5 * (fits + exceeds);
     take_share(w, set, anchored, share);
+    close_again(w, set);
     (energies_of(w, set).energy() > most ? exceeds : fits) = share;
   }
-  if (share != fits) take_share(w, set, anchored, fits);
+  if (share == fits) return;
+  take_share(w, set, anchored, fits);
+  close_again(w, set);
 }
 
 /// As it was at the start of the step: where stages of RK4 have overflowed.
@@ -480,6 +513,7 @@ void sum_up(World::Impl& w) {
     set.touched = true;
     set.slowed = set.slowed || a.slowed;
     set.holds = set.holds || a.holds;
+    set.fall_sum += a.fall_sum;
   }
 }
 
@@ -499,10 +533,13 @@ void settle(World::Impl& w, int set) {
   if (sum.energy() > most && !flies) {
     const double found = sum.energy();
     const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : rigid_motion(motion_of(w, set)).linear;
-    // a part of the way would open loops
-    if (sum.energy() - most > kLittle * sum.motion && !a.holds) shorten(w, set, a.anchored, most);
+    if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
     sum = energies_of(w, set);
-    const double excess = std::min(sum.energy() - most, sum.motion);
+    double excess = std::min(sum.energy() - most, sum.motion);
+    if (excess > 0 && a.risen > 0) {  // what is slower has been lifted by more of its way
+      const double slower = 1 - std::sqrt(1 - excess / sum.motion);
+      excess = std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
+    }
     if (excess > 0 && a.anchored)
       scale_all(w, set, std::sqrt(1 - excess / sum.motion));
     else if (excess > 0)
@@ -581,7 +618,8 @@ void World::Impl::close_ledger() {
     EnergyAccount& a = accounts[t];
     if (!a.counts) continue;
     look(*this, static_cast<int>(t));
-    find_order(*this, static_cast<int>(t), a, std::max(a.start_fall, a.fall));
+    find_order(*this, static_cast<int>(t), a);
+    a.fall_sum = a.fall;
     if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
     a.exchanged = std::abs(a.motion - a.start_motion) + std::abs(a.height - a.start_height);
   }

@@ -122,9 +122,9 @@ struct EnergyAccount {
   bool slowed = false;      // by continuous contact
   bool holds = false;       // loops or couplings
   double start_motion = 0, start_height = 0, motion = 0,
-         height = 0;                // at the start of the step, and at its end
-  double turned = 0;                // |dv|^2_M
-  double start_fall = 0, fall = 0;  // |v . grad U| [W]
+         height = 0;                              // at the start of the step, and at its end
+  double turned = 0;                              // |dv|^2_M
+  double start_fall = 0, fall = 0, fall_sum = 0;  // |v . grad U| [W]
   double set_energy = 0, set_motion = 0, set_due = 0;
   double springs = 0, there = 0;  // energy of springs, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
@@ -411,15 +411,18 @@ struct World::Impl : world_detail::Persistent {
   /// continuous.cc: adds contacts that the motion v meets within the step. Whether there are any.
   bool meets_more(const std::vector<double>& v, double h);
   void slow_down_what_passes(std::vector<double>& v, double h);  // continuous.cc
-  void penalty_contacts(double h);                               // penalty.cc: instead of rows
-  void find_shift(double h);                                     // correct_positions.cc: `shift`
-  void move_and_settle(double h);                                // step.cc: all of the following
-  void move_bodies(double h);                                    // move_bodies.cc: velocities, positions
-  void move_by_velocities(double h);                             // of all integrators but RK4
-  void find_plain(double h);                                     // move_bodies.cc: `plain`
-  bool find_more_plain();                 // energy_ledger.cc: the same, of what got too fast
-  void start_again();                     // move_bodies.cc: at the start of the step
-  void runge_kutta(double h);             // runge_kutta.cc: the same by RK4
+  /// A share of a tree's velocities; of one on a free joint, of what is within it: its momentum stays.
+  void slow_within(int tree, double share, std::vector<double>& v);
+  void slow_down_loops(std::vector<double>& v, double h);  // loops.cc: what turns too far to be followed
+  void penalty_contacts(double h);                         // penalty.cc: instead of rows
+  void find_shift(double h);                               // correct_positions.cc: `shift`
+  void move_and_settle(double h);                          // step.cc: all of the following
+  void move_bodies(double h);                              // move_bodies.cc: velocities, positions
+  void move_by_velocities(double h);                       // of all integrators but RK4
+  void find_plain(double h);                               // move_bodies.cc: `plain`
+  bool find_more_plain();                                  // energy_ledger.cc: the same, of what got too fast
+  void start_again();                                      // move_bodies.cc: at the start of the step
+  void runge_kutta(double h);                              // runge_kutta.cc: the same by RK4
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all

@@ -200,8 +200,7 @@ void World::Impl::give_momentum_back(int t, double h) {
   update_poses(model, state, tree, ws);
   update_velocities(model, state, tree, ws);
   const bool alone = floats[t].free && !floats[t].touched;
-  give(*this, t, missing(motions[t], tree_motion(model, ws, tree), gained[t], h),
-       alone && integrator_of(t) != Integrator::kExplicit);
+  give(*this, t, missing(motions[t], tree_motion(model, ws, tree), gained[t], h), alone);
 }
 
 void World::Impl::keep_group_momentum(double h) {

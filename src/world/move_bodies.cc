@@ -54,8 +54,7 @@ Quat quat_at(const std::vector<double>& q, const Body& body) {
 
 bool flies(const World::Impl& w, int t) {
   const Body& root = w.model.bodies[w.model.trees[t].first];
-  return root.kind == JointKind::kFree && w.trees[t].responds() && !w.pushed[t] &&
-         w.integrator_of(t) != Integrator::kExplicit;
+  return root.kind == JointKind::kFree && w.trees[t].responds() && !w.pushed[t];
 }
 
 Eigen::Map<Vec3> three(std::vector<double>& v, int first) { return Eigen::Map<Vec3>(v.data() + first); }
@@ -74,9 +73,10 @@ Vec3 travelling(World::Impl& w, const Body& root, const Vec3& arm, bool in_fligh
   const auto of_center = [&](std::vector<double>& v) -> Vec3 {
     return three(v, root.first_v) + three(v, root.first_v + 3).cross(arm);
   };
-  if (w.integrator_of(root.tree) == Integrator::kExplicit) return of_center(w.v_before);
-  const Vec3 after = of_center(w.state.v);
-  return in_flight ? Vec3(after - 0.5 * (of_center(w.v_free) - of_center(w.v_before))) : after;  // (3)
+  const bool early = w.integrator_of(root.tree) == Integrator::kExplicit;
+  const Vec3 by = of_center(early ? w.v_before : w.state.v);
+  if (!in_flight) return by;
+  return by + (early ? 0.5 : -0.5) * (of_center(w.v_free) - of_center(w.v_before));  // (3)
 }
 
 /// A body alone in its tree, that responds. All is in the axes of its joint's frame F.
@@ -117,8 +117,9 @@ void move_tree(World::Impl& w, int t, double h) {
   for (int i = first; i < end; ++i) w.move[i] = v[i];
   for (int i = first; i < end && w.is_shifted; ++i) w.move[i] += w.shift[i] / h;
   if (flies(w, t))
-    three(w.move, first) -= 0.5 * (Mat3(root.R_PF).transpose() * w.smooth_change(t, h));  // (3)
-  integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.move), h);      // (2)
+    three(w.move, first) +=
+        (explicit_euler ? 0.5 : -0.5) * (Mat3(root.R_PF).transpose() * w.smooth_change(t, h));  // (3)
+  integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.move), h);            // (2)
 }
 
 /// How far the joint of a tree that turns fastest turns in a step [rad].

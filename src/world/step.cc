@@ -112,6 +112,7 @@ void World::Impl::substep(double h) {
     if (round == kMostRounds || !meets_more(v_end, h)) break;
   }
   slow_down_what_passes(v_end, h);
+  slow_down_loops(v_end, h);
   find_shift(h);
   open_ledger(h);
   find_plain(h);

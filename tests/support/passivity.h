@@ -6,10 +6,11 @@
 //   o = sum over trees of h |v . grad U| + h^2 f . a                                                      (1)
 // at most half of the energy that is there. That is all the order of the integrator explains, and it
 // does not add up. So between any two moments j < k of a run
-//   E_k - E_j <= W + lift + o_j + o_k + 1e-6 X                                                            (2)
-// must hold, summed over the steps between them, where W is the work of drives, of kinematic bodies and of
+//   E_k - E_j <= W + lift + o_j + max o + 1e-6 X                                                          (2)
+// must hold, summed over the steps between them, and with the largest o of them: what flies off keeps what it
+// had, where W is the work of drives, of kinematic bodies and of
 // springs in place of contacts. Corrections may lift bodies that overlap by what the overlaps had stored,
-//   lift = U(q+) - U(q'), not more than the sum of f_n depth over contacts and limits                     (3)
+//   lift = sum over trees of U(q+) - U(q'), not more than that of f_n depth over contacts and limits      (3)
 // with q' where the velocities would have led, and X is what the steps exchange,
 //   X = |change of motion| + |change of height and springs| + |v+ - v|^2_M / 2,                           (4)
 // and what the solver's settings leave undone: `acceptable` [m/s] along each contact's impulse.
@@ -64,6 +65,7 @@ class PassivityJudge {
     double kinetic = 0, potential = 0, springs = 0;
     double magnitude = 0;  // of what is added up in them
     double order = 0;      // (1)
+    std::vector<double> order_of_tree, potential_of_tree;
   };
   void take(const World& world, Moment& out);
   void add_energies(const World& world, Moment& out);
@@ -87,6 +89,7 @@ class PassivityJudge {
   Verdict verdict_;
   double h_ = 0;
   double level_ = 0;               // the least E_j + o_j so far, and what has been added since then
+  double highest_order_ = 0;       // since then
   double top_ = 0, lowest_ = 0;    // the highest energy and the lowest potential so far
   std::vector<double> tree_size_;  // by tree [m]
 };
