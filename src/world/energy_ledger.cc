@@ -173,7 +173,7 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
 /// @param fall    |v . grad U|
 /// @param turned  what of |dv|^2_M counts
 double order_of(const World::Impl& w, int t, const EnergyAccount& a, double fall, double turned) {
-  constexpr double kTurned = 0.005;  // of what is there
+  constexpr double kTurned = 0.001;  // of what is there
   const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
   const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs + kTurned * there;
   const double r = there > 0 ? (w.h_now * std::max(a.start_fall, a.fall) + 0.5 * a.turned) / there : 1;
@@ -441,15 +441,19 @@ void restore_motion(World::Impl& w, const Tree& tree, const TreeMotion& wanted) 
 void take_share(World::Impl& w, int set, bool anchored, double share) {
   for_each_of(w, set, [&](int t, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
-    const int first = anchored ? tree.first : tree.first + 1;
-    if (first == tree.last) return;
+    if (!anchored && tree.first + 1 == tree.last) return;
     const TreeMotion motion = anchored ? TreeMotion{} : tree_motion(w.model, w.ws, tree);
     const Body& last = w.model.bodies[tree.last - 1];
-    std::copy(w.q_before.begin() + w.model.bodies[first].first_q,
-              w.q_before.begin() + last.first_q + q_size(last.kind),
-              w.state.q.begin() + w.model.bodies[first].first_q);
-    integrate(w.model, first, tree.last, w.state.q_view(), as_vector(w.way), share);
-    for (int i = anchored ? root.first_v : root.first_v + 6; i < end_dof(w.model, tree); ++i)
+    const int end = end_dof(w.model, tree);
+    for (int i = root.first_v; i < end; ++i) w.share_of_way[i] = share * w.way[i];
+    if (!anchored) {  // all of the way that it goes as a rigid body
+      const Eigen::Matrix<double, 6, 1> rigid = w.h_now * root_rates(w, tree, rigid_motion(motion));
+      for (int k = 0; k < 6; ++k) w.share_of_way[root.first_v + k] += (1 - share) * rigid[k];
+    }
+    std::copy(w.q_before.begin() + root.first_q, w.q_before.begin() + last.first_q + q_size(last.kind),
+              w.state.q.begin() + root.first_q);
+    integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
+    for (int i = anchored ? root.first_v : root.first_v + 6; i < end; ++i)
       w.state.v[i] = share * w.v_whole[i];
     look(w, t);
     if (anchored) return;

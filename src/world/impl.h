@@ -340,8 +340,8 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::uint8_t> path_known;  // by collider
   std::vector<Contact> swept;            // that the motion of a solution meets, see continuous.cc
   std::vector<Manifold> swept_manifolds;
-  std::vector<double> v_end;         // nv: velocities that the impulses give, at the end of the step
-  std::vector<double> v_whole, way;  // nv; energy_ledger.cc
+  std::vector<double> v_end;  // nv: velocities that the impulses give, at the end of the step
+  std::vector<double> v_whole, way, share_of_way;     // nv; energy_ledger.cc
   std::vector<world_detail::EnergyAccount> accounts;  // by tree
   std::vector<std::uint8_t>
       plain;  // by tree: moves by its velocity at the end of the step, see move_bodies.cc

@@ -256,7 +256,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
        {&v_before,     &effort,   &drive_effort, &limit_impulse, &friction_impulse, &drive_impulse, &tau,
         &acceleration, &implicit, &held_effort,  &stage_effort,  &stage_diagonal,   &v_free,        &v_end,
         &v_trial,      &shift,    &move,         &sum_v,         &limit_before,     &past_a,        &past_tau,
-        &v_whole,      &way})
+        &v_whole,      &way,      &share_of_way})
     v->resize(nv, 0.0);
   for (std::vector<double>* v : {&q_before, &rate_q, &sum_q, &stage_q}) v->resize(nq, 0.0);
   free_velocity.resize(bodies);

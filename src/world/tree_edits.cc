@@ -123,9 +123,10 @@ void fit_scratch(World::Impl& w) {
   w.known.q.clear();
   for (State* state : {&w.stage, &w.state_free, &w.ahead, &w.past_state})
     state->q.resize(nq), state->v.resize(nv);
-  for (std::vector<double>* v : {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.stage_effort,
-                                 &w.stage_diagonal, &w.v_free, &w.v_end, &w.v_trial, &w.shift, &w.move,
-                                 &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau, &w.v_whole, &w.way})
+  for (std::vector<double>* v :
+       {&w.tau, &w.acceleration, &w.implicit, &w.held_effort, &w.stage_effort, &w.stage_diagonal, &w.v_free,
+        &w.v_end, &w.v_trial, &w.shift, &w.move, &w.sum_v, &w.limit_before, &w.past_a, &w.past_tau,
+        &w.v_whole, &w.way, &w.share_of_way})
     v->resize(nv);
   for (std::vector<double>* v : {&w.rate_q, &w.sum_q, &w.stage_q}) v->resize(nq);
   w.drive_is_row.resize(nv);

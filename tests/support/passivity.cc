@@ -191,7 +191,8 @@ void PassivityJudge::add_energies(const World& world, Moment& out) {
   out.magnitude += out.springs + out.kinetic;
 }
 
-/// Of what the drives gave, which is within their limits.
+/// Of what the drives gave, which is within their limits. Where energy was taken away, velocities at the end
+/// are not those that they acted at, and what they took is not asked for.
 double PassivityJudge::drive_work(const World& world) const {
   double work = 0;
   for (const JointEntry& joint : world.model().joints) {
@@ -202,7 +203,8 @@ double PassivityJudge::drive_work(const World& world) const {
       const int i = joint.first_v + k;
       if (!drive.is_set() || held_[tree_of_dof(world.model(), i)]) continue;
       const double effort = std::clamp(load.drive[k], -drive.limit, drive.limit);
-      work += h_ * std::max(effort * now_.state.v[i], effort * before_.state.v[i]);
+      const double most = h_ * std::max(effort * now_.state.v[i], effort * before_.state.v[i]);
+      work += world.report().energy_taken > 0 ? std::max(0.0, most) : most;
     }
   }
   return work;
