@@ -361,7 +361,7 @@ void take_lift(World::Impl& w, int t) {
 }
 
 struct Sum {
-  double motion = 0, height = 0, magnitude = 0;
+  double motion = 0, height = 0;
   double energy() const { return motion + height; }
 };
 Sum energies_of(World::Impl& w, int set) {
@@ -369,7 +369,6 @@ Sum energies_of(World::Impl& w, int set) {
   for_each_of(w, set, [&](int t, const Tree&) {
     sum.motion += w.accounts[t].motion;
     sum.height += w.accounts[t].height;
-    sum.magnitude += w.accounts[t].motion + std::abs(w.accounts[t].height);
   });
   return sum;
 }
@@ -511,6 +510,7 @@ void sum_up(World::Impl& w) {
     EnergyAccount& set = w.accounts[first];
     a.next = std::exchange(set.next, t);
     set.before += a.before, set.exchanged += a.exchanged, set.order += a.order;
+    set.tolerated += a.tolerated;
     set.work += a.work;
     set.stored += a.stored, set.risen += a.risen, set.credit += a.credit;
     set.anchored = set.anchored || a.anchored;
@@ -530,7 +530,7 @@ void settle(World::Impl& w, int set) {
     stay(w, set);
     sum = energies_of(w, set);
   }
-  const double most = due + a.credit + a.order + kRounding * sum.magnitude + kNothing * a.exchanged;  // (4)
+  const double most = due + a.credit + a.order + a.tolerated;  // (4)
   // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
   const bool flies =
       !a.touched && w.model.bodies[w.model.trees[set].first].alone && std::isfinite(sum.energy());
@@ -626,6 +626,10 @@ void World::Impl::close_ledger() {
     a.fall_sum = a.fall;
     if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
     a.exchanged = std::abs(a.motion - a.start_motion) + std::abs(a.height - a.start_height);
+    // by what was there, as what is there now may be far too much
+    const double there = a.springs + a.there + std::abs(a.work);
+    a.tolerated = kRounding * (a.start_motion + std::abs(a.start_height) + std::abs(a.height)) +
+                  kNothing * std::min(a.exchanged, there);
   }
   sum_up(*this);
   for (std::size_t t = 0; t < trees.size(); ++t) {
