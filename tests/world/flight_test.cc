@@ -70,11 +70,10 @@ void expect_parabola(World& world, LinkId link, const Vec3& force, double h, con
   for (int n = 1; n <= 40; ++n) {
     if (!force.isZero(0)) world.add_force(link, force, Vec3(0.1, 0.2, 0));
     world.step();
-    // to 1e-6, as joints that turn far in a step are slowed down, which costs digits
     const double fastest = world.state().v_view().lpNorm<Eigen::Infinity>();  // whose parts cancel
     const double t = n * h, speed = 1 + v.norm() + a.norm() * t + fastest;
-    ASSERT_LT((test::momentum_of(world).force / mass - v - a * t).norm(), 1e-6 * speed) << what << " " << n;
-    ASSERT_LT((center_of(world) - c - v * t - 0.5 * a * t * t).norm(), 1e-6 * (1 + speed * t)) << what << n;
+    ASSERT_LT((test::momentum_of(world).force / mass - v - a * t).norm(), 1e-12 * speed) << what << " " << n;
+    ASSERT_LT((center_of(world) - c - v * t - 0.5 * a * t * t).norm(), 1e-12 * (1 + speed * t)) << what << n;
   }
 }
 
