@@ -68,6 +68,7 @@ Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& v) {
 struct Pair {
   V3 w, v;
 };
+Vec3 vec(V3 a) { return {a[0], a[1], a[2]}; }
 Pair load(const Velocity& at) { return {simd::load(at.w), simd::load(at.v)}; }
 double dot(const Pair& a, const Pair& b) { return simd::dot(a.w, b.w) + simd::dot(a.v, b.v); }
 Pair minus(const Pair& a, const Pair& b) { return {a.w - b.w, a.v - b.v}; }
@@ -149,6 +150,8 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
     const Pair dv = minus(load(w.free_velocity[i]), before);
     if (body.alone) square += square_of_turning(w, body, before.w);
     const Pair p = momentum(m, before);
+    a.start_moment += vec(simd::load(w.ws.pose[i].p) * m.mass + m.h);
+    a.start_momentum += vec(p.v);
     fall += simd::dot(gravity, p.v);
     twice += dot(before, p);
     square += dot(dv, momentum(m, dv));
@@ -439,42 +442,57 @@ void keep_linear_momentum(World::Impl& w, int set, const Vec3& velocity) {
   });
 }
 
-/// Moves a floating tree as a whole, so that it is where it was and has the momentum that it had.
-void restore_motion(World::Impl& w, const Tree& tree, const TreeMotion& wanted) {
-  const Body& root = w.model.bodies[tree.first];
-  const TreeMotion now = tree_motion(w.model, w.ws, tree);
-  const Mat3 to_F = Mat3(root.R_PF).transpose();
-  TreeMotion missing = now;
-  missing.momentum = wanted.momentum - now.momentum;
-  Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) +=
-      root_rates(w, tree, rigid_motion(missing));
-  Eigen::Map<Vec3>(w.state.q.data() + root.first_q) += to_F * (wanted.center - now.center);
+/// That of a floating set, with its centre of mass where the mean of its velocities has led it.
+TreeMotion wanted_motion(World::Impl& w, int set) {
+  TreeMotion motion = motion_of(w, set);
+  Vec3 moment = Vec3::Zero(), momentum = Vec3::Zero();
+  for_each_of(w, set, [&](int t, const Tree&) {
+    moment += w.accounts[t].start_moment;
+    momentum += w.accounts[t].start_momentum;
+  });
+  motion.momentum.force = motion.mass * linear_velocity(w, set);
+  motion.center = (moment + 0.5 * w.h_now * (momentum + motion.momentum.force)) / motion.mass;
+  return motion;
 }
 
-/// A share of the way and of the velocities of a set: of all of it, or of the joints of trees that float.
-/// @pre w.way: all of the way, w.v_whole: all of the velocities
-void take_share(World::Impl& w, int set, bool anchored, double share) {
+/// Moves a floating set as a whole, so that it is where it was and has the momentum that it had.
+void restore_motion(World::Impl& w, int set, const TreeMotion& wanted) {
+  const TreeMotion now = motion_of(w, set);
+  TreeMotion missing = now;
+  missing.momentum = wanted.momentum - now.momentum;
+  const RigidMotion rigid = rigid_motion(missing);
   for_each_of(w, set, [&](int t, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
-    if (!anchored && tree.first + 1 == tree.last) return;
-    const TreeMotion motion = anchored ? TreeMotion{} : tree_motion(w.model, w.ws, tree);
-    const Body& last = w.model.bodies[tree.last - 1];
-    const int end = end_dof(w.model, tree);
-    for (int i = root.first_v; i < end; ++i) w.share_of_way[i] = share * w.way[i];
-    if (!anchored) {  // all of the way that it goes as a rigid body
-      const Eigen::Matrix<double, 6, 1> rigid = w.h_now * root_rates(w, tree, rigid_motion(motion));
-      for (int k = 0; k < 6; ++k) w.share_of_way[root.first_v + k] += (1 - share) * rigid[k];
+    Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) += root_rates(w, tree, rigid);
+    Eigen::Map<Vec3>(w.state.q.data() + root.first_q) +=
+        Mat3(root.R_PF).transpose() * (wanted.center - now.center);
+    look(w, t);
+  });
+}
+
+/// A share of the way and of the velocities of a set; if it floats, of those within it, while it goes all of
+/// its way as a rigid body.
+/// @pre w.way: all of the way, w.v_whole: all of the velocities
+/// @param motion  that the set is to have, if it floats
+void take_share(World::Impl& w, int set, bool anchored, double share, const TreeMotion& motion) {
+  const RigidMotion rigid = anchored ? RigidMotion{} : rigid_motion(motion);
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
+    for (int i = root.first_v; i < end_dof(w.model, tree); ++i) {
+      w.share_of_way[i] = share * w.way[i];
+      w.state.v[i] = share * w.v_whole[i];
+    }
+    if (!anchored) {
+      const Eigen::Matrix<double, 6, 1> rates = (1 - share) * root_rates(w, tree, rigid);
+      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.share_of_way.data() + root.first_v) += w.h_now * rates;
+      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) += rates;
     }
     std::copy(w.q_before.begin() + root.first_q, w.q_before.begin() + last.first_q + q_size(last.kind),
               w.state.q.begin() + root.first_q);
     integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
-    for (int i = anchored ? root.first_v : root.first_v + 6; i < end; ++i)
-      w.state.v[i] = share * w.v_whole[i];
-    look(w, t);
-    if (anchored) return;
-    restore_motion(w, tree, motion);
     look(w, t);
   });
+  if (!anchored) restore_motion(w, set, motion);
 }
 
 /// A part of the way opens loops.
@@ -493,15 +511,16 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
   difference(w.model, as_vector(w.q_before), w.state.q_view(),
              Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
   w.v_whole = w.state.v;
+  const TreeMotion motion = anchored ? TreeMotion{} : wanted_motion(w, set);
   double fits = 0, exceeds = 1, share = 1;
   for (int k = 0; k < kRounds; ++k) {
     share = 0.5 * (fits + exceeds);
-    take_share(w, set, anchored, share);
+    take_share(w, set, anchored, share, motion);
     close_again(w, set);
     (energies_of(w, set).energy() > most ? exceeds : fits) = share;
   }
   if (share == fits) return;
-  take_share(w, set, anchored, fits);
+  take_share(w, set, anchored, fits, motion);
   close_again(w, set);
 }
 

@@ -125,6 +125,8 @@ struct EnergyAccount {
          height = 0;                              // at the start of the step, and at its end
   double turned = 0;                              // |dv|^2_M
   double start_fall = 0, fall = 0, fall_sum = 0;  // |v . grad U| [W]
+  Vec3 start_moment = Vec3::Zero(),
+       start_momentum = Vec3::Zero();  // mass times centre, or times its velocity
   double set_energy = 0, set_motion = 0, set_due = 0, tolerated = 0;
   double springs = 0, there = 0;  // energy of springs, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
