@@ -23,7 +23,6 @@
 #include "karakuri/model/configuration.h"
 #include "world/impl.h"
 #include "world/reach.h"
-#include "world/rigid_motion.h"
 
 namespace karakuri {
 
@@ -289,28 +288,6 @@ void merge_swept(World::Impl& w) {
   }
 }
 
-}  // namespace
-
-bool World::Impl::meets_more(const std::vector<double>& v, double h) {
-  if (!settings.continuous || settings.contact == ContactModel::kNone) return false;
-  swept.clear();
-  for_each_impact(*this, v, h,
-                  [&](ProxyPair pair, const Impact& impact) { add_contacts(*this, pair, impact, v, h); });
-  if (swept.empty()) return false;
-  merge_swept(*this);
-  return true;
-}
-
-/// The shape of a tree that loses most of its way is told.  @pre trial_velocity at v
-void tell_lost(World::Impl& w, int t, double share, double h) {
-  for (const BodyShape& c : w.colliders) {
-    if (w.tree_of[c.body] != t) continue;
-    const Workspace::Velocity& at = w.trial_velocity[c.body];
-    const double lost = (1 - share) * h * world_detail::speed_of(c, at.v, at.w);
-    if (lost > w.motion_lost) w.motion_lost = lost, w.motion_lost_by = c.link;
-  }
-}
-
 /// Finds out for how long each tree may move as it does, and as a whole: free_within, free_until.
 /// @return Whether any must be slowed down.
 bool find_free_times(World::Impl& w, const std::vector<double>& v, double h, bool last) {
@@ -331,17 +308,16 @@ bool find_free_times(World::Impl& w, const std::vector<double>& v, double h, boo
   return any;
 }
 
-void World::Impl::slow_within(int t, double share, std::vector<double>& v) {
-  const Tree& tree = model.trees[t];
-  const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
-  int first = root.first_v;
-  if (root.kind == JointKind::kFree && root.parent == 0) {
-    body_velocities(model, ws, as_vector(v), tree, trial_velocity);
-    const auto as_one = world_detail::root_rates(
-        *this, tree, world_detail::rigid_motion(tree_motion(model, ws, trial_velocity, tree)));
-    for (int k = 0; k < 6; ++k, ++first) v[first] += (share - 1) * (v[first] - as_one[k]);
-  }
-  for (int i = first; i < last.first_v + last.dofs; ++i) v[i] *= share;
+}  // namespace
+
+bool World::Impl::meets_more(const std::vector<double>& v, double h) {
+  if (!settings.continuous || settings.contact == ContactModel::kNone) return false;
+  swept.clear();
+  for_each_impact(*this, v, h,
+                  [&](ProxyPair pair, const Impact& impact) { add_contacts(*this, pair, impact, v, h); });
+  if (swept.empty()) return false;
+  merge_swept(*this);
+  return true;
 }
 
 // Each round shortens the ways of those that still meet; in the last one they stay where they are.
@@ -354,12 +330,7 @@ void World::Impl::slow_down_what_passes(std::vector<double>& v, double h) {
     for (std::size_t t = 0; t < trees.size(); ++t) {
       const double share = free_until[t], within = free_within[t];
       if (share == 1 && within == 1) continue;
-      const Tree& tree = model.trees[t];
-      const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
-      body_velocities(model, ws, as_vector(v), tree, trial_velocity);
-      tell_lost(*this, static_cast<int>(t), share, h);
-      if (within < 1) slow_within(static_cast<int>(t), within, v);
-      for (int i = root.first_v; i < last.first_v + last.dofs; ++i) v[i] *= share;  // (2)
+      slow_down(static_cast<int>(t), share, within, v, h);  // (2)
       slowed[t] = slowed[t] || share < 1;
     }
   }

@@ -15,16 +15,17 @@
 
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/response.h"
+#include "world/dofs.h"
 #include "world/reach.h"
 
 namespace karakuri {
 
 using world_detail::BodyShape;
+using world_detail::kMostTurn;
 
 namespace {
 
-constexpr double kMost = 2;        // c of (3)
-constexpr double kMostTurn = 0.5;  // of any joint, by a correction in one step [rad]
+constexpr double kMost = 2;  // c of (3)
 
 /// Takes down what the rows of a block warrant for the trees that they act on.
 void warrant(World::Impl& w, const RowBlock& block, double h) {
@@ -67,20 +68,12 @@ void find_pushed_sets(World::Impl& w) {
       w.pushed[w.root_of(static_cast<int>(t))] = 1;
 }
 
-/// How far the correction turns the joint of a tree that it turns most [rad].
-double turn_of(const World::Impl& w, const Tree& tree) {
-  const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-  double most = 0;
-  for (int i = first.first_v; i < last.first_v + last.dofs; ++i)
-    if (w.model.dofs[i].kind != DofKind::kTranslation) most = std::max(most, std::abs(w.shift[i]));
-  return most;
-}
-
 /// (3). Trees that push nothing but each other are shortened alike, so that their centre of mass stays.
 void shorten(World::Impl& w) {
   find_pushed_sets(w);
   const auto share_of = [&](std::size_t t) {
-    const double most = kMost * w.shift_warranted[t], turn = turn_of(w, w.model.trees[t]);
+    const double most = kMost * w.shift_warranted[t],
+                 turn = world_detail::largest_turn(w.model, w.model.trees[t], w.shift);
     return std::min(w.shifted[t] > most ? most / w.shifted[t] : 1, turn > kMostTurn ? kMostTurn / turn : 1);
   };
   std::vector<double>& share = w.free_until;  // by root

@@ -14,13 +14,7 @@
 // beyond is no swing: the terms of second order in the velocities where joints turn far within a step,
 // impulses that are no solution, corrections that lift. As c is bounded by o, nothing adds up over a run.
 //
-// A set that has more is slowed down. If nothing fixed acts on it, its motion is that of a rigid body with
-// its linear and angular momentum P, L, and one within it that is orthogonal to it in the metric of M,
-//   T = P^2 / 2m + L^T I^-1 L / 2 + T_within                                                              (6)
-// T_within is scaled first, then L; P only of what continuous contact has slowed down, which has lost it
-// already. Otherwise all of T is: velocities that respect contacts, limits and loops still do. Where that is
-// more than a little, or the set stands too high, its way is shortened with it, so that positions and
-// velocities do not part.
+// A set that has more is slowed down: energy_excess.cc.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -30,33 +24,32 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "world/correct_positions.h"
+#include "world/dofs.h"
+#include "world/energy_ledger.h"
 #include "world/impl.h"
-#include "world/rigid_motion.h"
 
 namespace karakuri {
 
+using world_detail::copy_coordinates;
+using world_detail::end_dof;
+using world_detail::energies_of;
 using world_detail::EnergyAccount;
-using world_detail::rigid_motion;
-using world_detail::RigidMotion;
-using world_detail::root_rates;
+using world_detail::EnergySum;
+using world_detail::first_dof;
+using world_detail::kLittle;
+using world_detail::look;
+using world_detail::stay;
+using world_detail::take_away;
 
 namespace {
 
 constexpr double kRounding = 1e-12;  // of the energies that are compared
 constexpr double kNothing = 1e-7;    // of what a step exchanges
-// Of the energy of motion that may be taken away while the way stays as it is: the two part by half of that.
-constexpr double kLittle = 0.1;
 
 using Velocity = Workspace::Velocity;
 using kernel::cross;
 using kernel::WorldInertia;
 using simd::V3;
-
-int first_dof(const Model& model, const Tree& tree) { return model.bodies[tree.first].first_v; }
-int end_dof(const Model& model, const Tree& tree) {
-  const Body& last = model.bodies[tree.last - 1];
-  return last.first_v + last.dofs;
-}
 
 Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
@@ -325,215 +318,26 @@ void add_work_of_overlaps(World::Impl& w, double h) {
   }
 }
 
-// ---- too much of it
-
-/// Calls f(t, tree) for the trees of a set.
-template <class F>
-void for_each_of(World::Impl& w, int set, F&& f) {
-  for (int t = set; t >= 0; t = w.accounts[t].next) f(t, w.model.trees[t]);
-}
-
-void look(World::Impl& w, int t) {
-  const Tree& tree = w.model.trees[t];
-  update_poses(w.model, w.state, tree, w.ws);
-  update_velocities(w.model, w.state, tree, w.ws);
-  take_energies(w, tree, w.accounts[t]);
-}
+// ---- the end of the step
 
 /// How far a correction of positions has lifted a tree that was shifted, from where its velocities would have
 /// led it.
 void take_lift(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
-  const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
   EnergyAccount& a = w.accounts[t];
   const double height = a.height;
-  const auto first = w.state.q.begin() + root.first_q,
-             end = w.state.q.begin() + last.first_q + q_size(last.kind);
-  std::copy(first, end, w.stage.q.begin() + root.first_q);
-  std::copy_n(w.q_before.begin() + root.first_q, end - first, first);
+  copy_coordinates(w.model, tree, w.state.q, w.stage.q);
+  copy_coordinates(w.model, tree, w.q_before, w.state.q);
   const double late = w.integrator_of(t) == Integrator::kExplicit ? 0
                       : w.integrator_of(t) == Integrator::kRk4    ? 0.5
                                                                   : 1;
-  for (int i = root.first_v; i < end_dof(w.model, tree); ++i)
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
     w.way[i] = late * w.state.v[i] + (1 - late) * w.v_before[i];
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), w.h_now);
   look(w, t);
   a.risen = height - a.height;
-  std::copy_n(w.stage.q.begin() + root.first_q, end - first, first);
+  copy_coordinates(w.model, tree, w.stage.q, w.state.q);
   look(w, t);
-}
-
-struct Sum {
-  double motion = 0, height = 0;
-  double energy() const { return motion + height; }
-};
-Sum energies_of(World::Impl& w, int set) {
-  Sum sum;
-  for_each_of(w, set, [&](int t, const Tree&) {
-    sum.motion += w.accounts[t].motion;
-    sum.height += w.accounts[t].height;
-  });
-  return sum;
-}
-
-void scale_all(World::Impl& w, int set, double scale) {
-  for_each_of(w, set, [&](int, const Tree& tree) {
-    for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) w.state.v[i] *= scale;
-  });
-}
-
-/// Of a set as one rigid body.
-TreeMotion motion_of(World::Impl& w, int set) {
-  w.group_now.clear();
-  for_each_of(w, set,
-              [&](int, const Tree& tree) { w.group_now.push_back(tree_motion(w.model, w.ws, tree)); });
-  return sum_of(w.group_now);
-}
-
-/// (6). @param excess  of energy
-void slow_within(World::Impl& w, int set, double motion, double excess) {
-  const TreeMotion sum = motion_of(w, set);
-  const RigidMotion rigid = rigid_motion(sum);
-  const double turning = 0.5 * rigid.angular.dot(sum.momentum.moment);
-  const double linear = 0.5 * rigid.linear.dot(sum.momentum.force);
-  const double within = std::max(0.0, motion - turning - linear);
-  const auto take = [&](double energy) {  // scales what has this energy
-    if (!(excess > 0)) return 1.0;
-    const double taken = std::min(excess, energy);
-    excess -= taken;
-    return energy > taken ? std::sqrt(1 - taken / energy) : 0.0;
-  };
-  const double share = take(within), spin = take(turning);
-  const double along = w.accounts[set].slowed ? take(linear) : 1;
-  const RigidMotion slow{rigid.center, along * rigid.linear, spin * rigid.angular};
-  for_each_of(w, set, [&](int, const Tree& tree) {
-    const Body& root = w.model.bodies[tree.first];
-    const Eigen::Matrix<double, 6, 1> as_one = root_rates(w, tree, rigid), kept = root_rates(w, tree, slow);
-    for (int k = 0, i = root.first_v; k < 6; ++k, ++i)  // what is not to change does not, to the last digit
-      w.state.v[i] += (share - 1) * (w.state.v[i] - as_one[k]) + (kept[k] - as_one[k]);
-    for (int i = root.first_v + 6; i < end_dof(w.model, tree); ++i) w.state.v[i] *= share;
-  });
-}
-
-/// Velocity of the centre of mass of a set on which nothing fixed acts: as keep_momentum.cc wants it, which
-/// knew it before anything was too fast to be added up, or as it is.
-Vec3 linear_velocity(World::Impl& w, int set) {
-  Vec3 momentum = Vec3::Zero();
-  double mass = 0;
-  bool wanted = w.settings.integrator != Integrator::kRk4;
-  for_each_of(w, set, [&](int t, const Tree&) {
-    wanted = wanted && w.floats[t].keeps;
-    momentum += w.motions[t].momentum.force;
-    mass += w.motions[t].mass;
-  });
-  if (wanted) return momentum / mass;
-  const TreeMotion now = motion_of(w, set);
-  return now.momentum.force / now.mass;
-}
-
-/// Gives a set the velocity of its centre of mass back that rounding has taken.
-void keep_linear_momentum(World::Impl& w, int set, const Vec3& velocity) {
-  const TreeMotion now = motion_of(w, set);
-  const Vec3 missing = velocity - now.momentum.force / now.mass;
-  for_each_of(w, set, [&](int t, const Tree& tree) {
-    const Body& root = w.model.bodies[tree.first];
-    Eigen::Map<Vec3>(w.state.v.data() + root.first_v) += Mat3(root.R_PF).transpose() * missing;
-    look(w, t);
-  });
-}
-
-/// That of a floating set, with its centre of mass where the mean of its velocities has led it.
-TreeMotion wanted_motion(World::Impl& w, int set) {
-  TreeMotion motion = motion_of(w, set);
-  Vec3 moment = Vec3::Zero(), momentum = Vec3::Zero();
-  for_each_of(w, set, [&](int t, const Tree&) {
-    moment += w.accounts[t].start_moment;
-    momentum += w.accounts[t].start_momentum;
-  });
-  motion.momentum.force = motion.mass * linear_velocity(w, set);
-  motion.center = (moment + 0.5 * w.h_now * (momentum + motion.momentum.force)) / motion.mass;
-  return motion;
-}
-
-/// Moves a floating set as a whole, so that it is where it was and has the momentum that it had.
-void restore_motion(World::Impl& w, int set, const TreeMotion& wanted) {
-  const TreeMotion now = motion_of(w, set);
-  TreeMotion missing = now;
-  missing.momentum = wanted.momentum - now.momentum;
-  const RigidMotion rigid = rigid_motion(missing);
-  for_each_of(w, set, [&](int t, const Tree& tree) {
-    const Body& root = w.model.bodies[tree.first];
-    Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) += root_rates(w, tree, rigid);
-    Eigen::Map<Vec3>(w.state.q.data() + root.first_q) +=
-        Mat3(root.R_PF).transpose() * (wanted.center - now.center);
-    look(w, t);
-  });
-}
-
-/// A share of the way and of the velocities of a set; if it floats, of those within it, while it goes all of
-/// its way as a rigid body.
-/// @pre w.way: all of the way, w.v_whole: all of the velocities
-/// @param motion  that the set is to have, if it floats
-void take_share(World::Impl& w, int set, bool anchored, double share, const TreeMotion& motion) {
-  const RigidMotion rigid = anchored ? RigidMotion{} : rigid_motion(motion);
-  for_each_of(w, set, [&](int t, const Tree& tree) {
-    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    for (int i = root.first_v; i < end_dof(w.model, tree); ++i) {
-      w.share_of_way[i] = share * w.way[i];
-      w.state.v[i] = share * w.v_whole[i];
-    }
-    if (!anchored) {
-      const Eigen::Matrix<double, 6, 1> rates = (1 - share) * root_rates(w, tree, rigid);
-      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.share_of_way.data() + root.first_v) += w.h_now * rates;
-      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) += rates;
-    }
-    std::copy(w.q_before.begin() + root.first_q, w.q_before.begin() + last.first_q + q_size(last.kind),
-              w.state.q.begin() + root.first_q);
-    integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
-    look(w, t);
-  });
-  if (!anchored) restore_motion(w, set, motion);
-}
-
-/// A part of the way opens loops.
-void close_again(World::Impl& w, int set) {
-  if (!w.accounts[set].holds) return;
-  w.close_loops(w.state, w.h_now);
-  w.project_on_loops(w.state);
-  for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
-}
-
-/// Slows a set down by so much that its way is shorter, too: the longest part of it that leaves no more
-/// energy than there may be, by bisection, or none, which takes no more than the energy of height at the
-/// start.
-void shorten(World::Impl& w, int set, bool anchored, double most) {
-  constexpr int kRounds = 8;
-  difference(w.model, as_vector(w.q_before), w.state.q_view(),
-             Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
-  w.v_whole = w.state.v;
-  const TreeMotion motion = anchored ? TreeMotion{} : wanted_motion(w, set);
-  double fits = 0, exceeds = 1, share = 1;
-  for (int k = 0; k < kRounds; ++k) {
-    share = 0.5 * (fits + exceeds);
-    take_share(w, set, anchored, share, motion);
-    close_again(w, set);
-    (energies_of(w, set).energy() > most ? exceeds : fits) = share;
-  }
-  if (share == fits) return;
-  take_share(w, set, anchored, fits, motion);
-  close_again(w, set);
-}
-
-/// As it was at the start of the step: where stages of RK4 have overflowed.
-void stay(World::Impl& w, int set) {
-  for_each_of(w, set, [&](int t, const Tree& tree) {
-    const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    std::copy(w.q_before.begin() + root.first_q, w.q_before.begin() + last.first_q + q_size(last.kind),
-              w.state.q.begin() + root.first_q);
-    std::copy(w.v_before.begin() + root.first_v, w.v_before.begin() + end_dof(w.model, tree),
-              w.state.v.begin() + root.first_v);
-    look(w, t);
-  });
 }
 
 /// Sums over the trees of a set, in the account of its first, which the others follow in a list.
@@ -560,32 +364,15 @@ void sum_up(World::Impl& w) {
 void settle(World::Impl& w, int set) {
   EnergyAccount& a = w.accounts[set];
   const double due = a.before + a.work + std::clamp(a.risen, 0.0, a.stored);
-  Sum sum = energies_of(w, set);
-  if (!std::isfinite(sum.energy())) {
-    stay(w, set);
-    sum = energies_of(w, set);
-  }
+  EnergySum sum = energies_of(w, set);
+  const bool finite = std::isfinite(sum.energy());
+  if (!finite) sum = stay(w, set);
   const double most = due + a.credit + a.order + a.tolerated;  // (4)
   // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
-  const bool flies =
-      !a.touched && w.model.bodies[w.model.trees[set].first].alone && std::isfinite(sum.energy());
+  const bool flies = !a.touched && w.model.bodies[w.model.trees[set].first].alone && finite;
   if (sum.energy() > most && !flies) {
     const double found = sum.energy();
-    const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : linear_velocity(w, set);
-    if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
-    sum = energies_of(w, set);
-    double excess = std::min(sum.energy() - most, sum.motion);
-    if (excess > 0 && a.risen > 0) {  // what is slower has been lifted by more of its way
-      const double slower = 1 - std::sqrt(1 - excess / sum.motion);
-      excess = std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
-    }
-    if (excess > 0 && a.anchored)
-      scale_all(w, set, std::sqrt(1 - excess / sum.motion));
-    else if (excess > 0)
-      slow_within(w, set, sum.motion, excess);
-    if (excess > 0) for_each_of(w, set, [&](int t, const Tree&) { look(w, t); });
-    if (!a.anchored && !a.slowed) keep_linear_momentum(w, set, along);
-    sum = energies_of(w, set);
+    sum = take_away(w, set, most);
     w.energy_taken += std::max(0.0, found - sum.energy());
   }
   const double beyond = flies ? 0 : sum.energy() - most;  // what could not be taken away, and is told
@@ -595,6 +382,13 @@ void settle(World::Impl& w, int set) {
 }
 
 }  // namespace
+
+void world_detail::look(World::Impl& w, int t) {
+  const Tree& tree = w.model.trees[t];
+  update_poses(w.model, w.state, tree, w.ws);
+  update_velocities(w.model, w.state, tree, w.ws);
+  take_energies(w, tree, w.accounts[t]);
+}
 
 double World::Impl::drive_effort_of(int dof, double h) const {
   const Drive& drive = drives[dof];

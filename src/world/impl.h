@@ -413,9 +413,10 @@ struct World::Impl : world_detail::Persistent {
   /// continuous.cc: adds contacts that the motion v meets within the step. Whether there are any.
   bool meets_more(const std::vector<double>& v, double h);
   void slow_down_what_passes(std::vector<double>& v, double h);  // continuous.cc
-  /// A share of a tree's velocities; of one on a free joint, of what is within it: its momentum stays.
-  void slow_within(int tree, double share, std::vector<double>& v);
-  void slow_down_loops(std::vector<double>& v, double h);  // loops.cc: what turns too far to be followed
+  /// slow_down.cc: takes a share of a tree's velocities, and of those within it; tells the motion that is
+  /// lost.
+  void slow_down(int tree, double share, double within, std::vector<double>& v, double h);
+  void slow_down_loops(std::vector<double>& v, double h);  // slow_down.cc: what turns too far to be followed
   void penalty_contacts(double h);                         // penalty.cc: instead of rows
   void find_shift(double h);                               // correct_positions.cc: `shift`
   void move_and_settle(double h);                          // step.cc: all of the following

@@ -13,11 +13,13 @@
 #include "karakuri/dynamics/relation_rows.h"
 #include "karakuri/model/configuration.h"
 #include "world/assemble.h"
+#include "world/dofs.h"
 #include "world/impl.h"
 
 namespace karakuri {
 
 using world_detail::Island;
+using world_detail::kMostTurn;
 using world_detail::LoopStage;
 using Member = LoopStage::Member;
 
@@ -33,10 +35,6 @@ constexpr int kMostNewton = 8;
 constexpr int kMostRounds = 3;
 // A repeat that leaves more than this has an old factor.
 constexpr double kStale = 0.03;
-// No joint is turned by more than this to close loops, in one step [rad].
-constexpr double kMostTurn = 0.5;
-// What turns a joint of a loop by more than this in a step cannot be followed [rad].
-constexpr double kFastest = 1;
 // Share of the kinetic energy that the chord may borrow for a step.
 constexpr double kBorrowed = 0.01;
 
@@ -357,13 +355,10 @@ void ask(const World::Impl& w, LoopStage& s, int rounds) {
 bool shorten_turns(const World::Impl& w, LoopStage& s) {
   bool all = true;
   for (const Tree& tree : w.model.trees) {
-    const Body &first = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
-    double most = 0;
-    for (int i = first.first_v; i < last.first_v + last.dofs; ++i)
-      if (w.model.dofs[i].kind != DofKind::kTranslation) most = std::max(most, std::abs(s.change[i]));
+    const double most = world_detail::largest_turn(w.model, tree, s.change);
     if (!(most > kMostTurn)) continue;
     all = false;
-    for (int i = first.first_v; i < last.first_v + last.dofs; ++i) s.change[i] *= kMostTurn / most;
+    world_detail::scale_rates(w.model, tree, kMostTurn / most, s.change);
   }
   return all;
 }
@@ -474,44 +469,7 @@ void finish_alone(World::Impl& w, const LoopStage& s, const solver::Report& repo
   body_velocities(w.model, w.ws, w.state_free.v_view(), w.free_velocity);
 }
 
-/// How far the joints between the bodies of each loop turn in a step, by the root of its set of trees [rad].
-void find_turns(const World::Impl& w, const std::vector<double>& v, double h, std::vector<double>& most) {
-  std::fill(most.begin(), most.end(), 0.0);
-  const auto turn_of = [&](int body) {
-    const Body& b = w.model.bodies[body];
-    double turn = 0;
-    for (int i = b.first_v; i < b.first_v + b.dofs && b.kind != JointKind::kFree; ++i)
-      if (w.model.dofs[i].kind != DofKind::kTranslation) turn = std::max(turn, h * std::abs(v[i]));
-    return turn;
-  };
-  for (std::size_t i = 0; i < w.model.loops.size(); ++i) {
-    const Loop& loop = w.model.loops[i];
-    if (!w.state.loop_closed[i] || !loop.held()) continue;
-    int a = loop.body_f, b = loop.body_m;
-    double turn = 0;
-    while (a != b) {  // bodies follow their parents
-      int& further = a > b ? a : b;
-      turn = std::max(turn, turn_of(further));
-      further = w.model.bodies[further].parent;
-    }
-    for (const int body : {loop.body_f, loop.body_m})
-      if (w.responds(body))
-        most[w.root_of(w.tree_of[body])] = std::max(most[w.root_of(w.tree_of[body])], turn);
-  }
-}
-
 }  // namespace
-
-// Of trees on free joints, what is within them: their momentum stays.
-void World::Impl::slow_down_loops(std::vector<double>& v, double h) {
-  if (model.loops.empty()) return;
-  find_turns(*this, v, h, still_of_set);
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    const double turn = trees[t].responds() ? still_of_set[root_of(static_cast<int>(t))] : 0;
-    if (!(turn > kFastest)) continue;
-    slow_within(static_cast<int>(t), kFastest / turn, v);
-  }
-}
 
 void World::Impl::close_loops(State& at, double h) {
   LoopStage& s = loop_stage;

@@ -22,23 +22,24 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
+#include "world/dofs.h"
 #include "world/impl.h"
 #include "world/spin_inertia.h"
 
 namespace karakuri {
 
+using world_detail::copy_coordinates;
+using world_detail::copy_rates;
+using world_detail::end_dof;
+using world_detail::first_dof;
+using world_detail::kFarTurn;
+using world_detail::largest_turn;
 using world_detail::SpinInertia;
 
 namespace {
 
 Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
-}
-
-int first_dof(const Model& model, const Tree& tree) { return model.bodies[tree.first].first_v; }
-int end_dof(const Model& model, const Tree& tree) {
-  const Body& last = model.bodies[tree.last - 1];
-  return last.first_v + last.dofs;
 }
 
 bool tumbles(const World::Impl& w, const Body& body, const Vec3& spin) {
@@ -122,45 +123,8 @@ void move_tree(World::Impl& w, int t, double h) {
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.move), h);            // (2)
 }
 
-/// How far the joint of a tree that turns fastest turns in a step [rad].
-double turn_of(const World::Impl& w, const Tree& tree, const std::vector<double>& v, double h) {
-  double most = 0;
-  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
-    if (w.model.dofs[i].kind != DofKind::kTranslation) most = std::max(most, h * std::abs(v[i]));
-  return most;
-}
-
-/// Trees that turn far, or were stopped, and what is tied to them.
-void mark_plain(World::Impl& w, double h) {
-  constexpr double kFar = 1;  // [rad]
-  std::fill(w.plain.begin(), w.plain.end(), std::uint8_t{0});
-  if (w.settings.integrator != Integrator::kRk4 && w.settings.integrator != Integrator::kExplicit) return;
-  const auto root_of = [&](int t) { return w.trees[t].responds() ? w.root_of(t) : t; };
-  bool any = false;
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    const Tree& tree = w.model.trees[t];
-    if (turn_of(w, tree, w.v_before, h) < kFar && turn_of(w, tree, w.v_end, h) < kFar) continue;
-    w.plain[root_of(static_cast<int>(t))] = any = true;
-  }
-  for (std::size_t i = 0; i < w.model.loops.size() && any; ++i) {  // also to what does not respond
-    const int a = w.tree_of[w.model.loops[i].body_f], b = w.tree_of[w.model.loops[i].body_m];
-    if (a < 0 || b < 0 || !(w.plain[root_of(a)] || w.plain[root_of(b)])) continue;
-    w.plain[root_of(a)] = w.plain[root_of(b)] = 1;
-  }
-  for (std::size_t t = 0; t < w.trees.size(); ++t)
-    w.plain[t] = w.trees[t].responds() && (w.plain[root_of(static_cast<int>(t))] || w.slowed[t]);
-}
-
 bool any_plain(const World::Impl& w) {
   return std::any_of(w.plain.begin(), w.plain.end(), [](std::uint8_t is) { return is != 0; });
-}
-
-void copy_tree(const Model& model, const Tree& tree, const State& from, State& to) {
-  const Body &root = model.bodies[tree.first], &last = model.bodies[tree.last - 1];
-  std::copy(from.q.begin() + root.first_q, from.q.begin() + last.first_q + q_size(last.kind),
-            to.q.begin() + root.first_q);
-  std::copy(from.v.begin() + root.first_v, from.v.begin() + last.first_v + last.dofs,
-            to.v.begin() + root.first_v);
 }
 
 /// Which trees an impulse of the step itself acts on.
@@ -187,7 +151,26 @@ void World::Impl::find_end_velocities() {
                    ws, as_vector(v_end));  // (1)
 }
 
-void World::Impl::find_plain(double h) { mark_plain(*this, h); }
+/// Trees that turn far, or were stopped, and what is tied to them.
+void World::Impl::find_plain(double h) {
+  std::fill(plain.begin(), plain.end(), std::uint8_t{0});
+  if (settings.integrator != Integrator::kRk4 && settings.integrator != Integrator::kExplicit) return;
+  const auto set_of = [&](int t) { return trees[t].responds() ? root_of(t) : t; };
+  bool any = false;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    const Tree& tree = model.trees[t];
+    const double fastest = std::max(largest_turn(model, tree, v_before), largest_turn(model, tree, v_end));
+    if (h * fastest < kFarTurn) continue;
+    plain[set_of(static_cast<int>(t))] = any = true;
+  }
+  for (std::size_t i = 0; i < model.loops.size() && any; ++i) {  // also to what does not respond
+    const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
+    if (a < 0 || b < 0 || !(plain[set_of(a)] || plain[set_of(b)])) continue;
+    plain[set_of(a)] = plain[set_of(b)] = 1;
+  }
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    plain[t] = trees[t].responds() && (plain[set_of(static_cast<int>(t))] || slowed[t]);
+}
 
 void World::Impl::start_again() {
   state.q = q_before;
@@ -210,7 +193,10 @@ void World::Impl::move_bodies(double h) {
   }
   runge_kutta(h);
   for (std::size_t t = 0; t < trees.size(); ++t)
-    if (plain[t]) copy_tree(model, model.trees[t], ahead, state);
+    if (plain[t]) {
+      copy_coordinates(model, model.trees[t], ahead.q, state.q);
+      copy_rates(model, model.trees[t], ahead.v, state.v);
+    }
 }
 
 void World::Impl::move_by_velocities(double h) {

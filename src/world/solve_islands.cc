@@ -1,13 +1,6 @@
 // Impulses of every island. With u = J v of the rows:
 //
-// 1. Bouncing. Contacts that would close within the step and approach faster than the threshold bounce at its
-// start:
-//      u+ >= -e u-,  complementary to their impulses, u- = J v (1)
-//    Only those that approach take part, and the rest sees what they did: so an impact runs through a row of
-//    balls one after the other, until none approaches. The flight that follows starts from the velocity after
-//    the bounce at the place before it: no energy is lost or gained on the way. For RK4 all rigid contacts
-//    and limits that would close at J v within the step meet there, with u+ >= -gap / h where they do not
-//    bounce.
+// 1. Bouncing: bounce.cc.
 // 2. The step itself: u+ = u_free + W lambda under all laws. (2)
 // 3. Positions that would end deeper than the slop are corrected by pseudo-impulses on the normals alone,
 //      W p + gap+ >= 0,  gap+ = gap + h u+, (3)
@@ -20,27 +13,38 @@
 #include "world/correct_positions.h"
 #include "world/heap.h"
 #include "world/impl.h"
+#include "world/island_task.h"
 #include "world/towers.h"
 
 namespace karakuri {
 
 using solver::RowKind;
 using world_detail::BlockList;
+using world_detail::bounce;
+using world_detail::has_position;
 using world_detail::Island;
 using world_detail::Slot;
+using world_detail::solve_or_default;
+using world_detail::stop;
+using Task = world_detail::IslandTask;
+
+namespace world_detail {
+
+solver::Report solve_or_default(const solver::Problem& problem, solver::Settings settings, Slot& slot,
+                                std::span<double> lambda, bool* refused) {
+  auto report = solver::solve(problem, settings, slot.solver, lambda);
+  if (report.ok()) return *report;
+  *refused = true;
+  settings.method = solver::Method::kDefault;
+  report = solver::solve(problem, settings, slot.solver, lambda);
+  if (report.ok()) return *report;
+  std::fill(lambda.begin(), lambda.end(), 0.0);  // not finite: finish() finds out which body it is
+  return {.status = solver::Status::kIterationLimit, .residual = std::numeric_limits<double>::infinity()};
+}
+
+}  // namespace world_detail
 
 namespace {
-
-struct Task {
-  World::Impl& w;
-  const Island& island;
-  Slot& slot;
-  double h;
-
-  int block_count() const { return static_cast<int>(slot.near.size()); }
-  int block_index(int b) const { return slot.near[b]; }
-  const RowBlock& block(int b) const { return w.rows.blocks[block_index(b)]; }
-};
 
 /// Whether the solver's first method is Newton's.
 bool is_small(const Slot& s) {
@@ -51,10 +55,6 @@ bool is_small(const Slot& s) {
 /// Whether few steps of the solver are enough for many more digits: of trees that are walked along, sweeps
 /// are.
 bool is_soon_exact(const Slot& s) { return is_small(s) || !s.problem.links.empty(); }
-
-bool has_position(const RowBlock& block) {
-  return block.source == RowSource::kContact || is_limit(block.source);
-}
 
 void gather(const Task& t) {
   Slot& s = t.slot;
@@ -92,116 +92,6 @@ solver::Settings solver_settings(const WorldSettings& s, int rows) {
   return out;
 }
 
-/// Solves a problem; where the method does not take it, by the default.
-solver::Report solve_or_default(const solver::Problem& problem, solver::Settings settings, Slot& slot,
-                                std::span<double> lambda, bool* refused) {
-  auto report = solver::solve(problem, settings, slot.solver, lambda);
-  if (report.ok()) return *report;
-  *refused = true;
-  settings.method = solver::Method::kDefault;
-  report = solver::solve(problem, settings, slot.solver, lambda);
-  if (report.ok()) return *report;
-  std::fill(lambda.begin(), lambda.end(), 0.0);  // not finite: finish() finds out which body it is
-  return {.status = solver::Status::kIterationLimit, .residual = std::numeric_limits<double>::infinity()};
-}
-
-/// Of block b, the velocity along its normal that an impact at the start of the step takes away, negative; 0:
-/// none. RK4 moves by the mean of the velocities at both ends of the step: what would come too close at that
-/// of its start is stopped before.  (1)
-double impact_of(const Task& t, int b, int row) {
-  const RowBlock& block = t.block(b);
-  const double e = t.w.restitution[t.block_index(b)], u = t.slot.u_now[row];
-  const bool closes = t.w.rows.error[block.row] + t.h * t.slot.u_free[row] < 0;
-  if (block.source == RowSource::kContact && e > 0 && closes && u < -t.w.settings.restitution_threshold)
-    return (1 + e) * u;
-  const bool rigid = t.w.rows.compliance[block.row] == 0;
-  if (t.w.settings.integrator != Integrator::kRk4 || !has_position(block) || !rigid) return 0;
-  const double left = u + std::max(0.0, t.w.rows.bias[block.row]);
-  return left < -t.w.settings.acceptable ? left : 0;
-}
-
-/// Chooses the contacts of (1). @return Whether there are any.
-bool pick_bouncing(const Task& t) {
-  Slot& s = t.slot;
-  s.picks.clear();
-  bool any = false;
-  int row = 0;
-  for (int b = 0; b < t.block_count(); ++b) {
-    const RowBlock& block = t.block(b);
-    const bool bounces = impact_of(t, b, row) < 0;
-    if (bounces || is_held(block.source)) s.picks.push_back({b, block.size, block.kind});
-    any = any || bounces;
-    row += block.size;
-  }
-  return any;
-}
-
-/// Adds W times the impulses of the part to the velocities of all rows.
-void spread(const Task& t) {
-  Slot& s = t.slot;
-  s.all.assign(s.problem.q.size(), 0.0);
-  int from = 0;
-  for (const Slot::Pick& pick : s.picks) {
-    const RowBlock& block = t.block(pick.block);
-    const int row = s.problem.blocks[pick.block].row;
-    for (int k = 0; k < pick.rows; ++k) {
-      s.all[row + k] = s.part_lambda[from + k];
-      t.w.bounce[block.row + k] += s.part_lambda[from + k];
-    }
-    from += pick.rows;
-  }
-  solver::apply_operator(s.problem, s.all, s.velocity, s.change);
-  for (std::size_t i = 0; i < s.change.size(); ++i) {
-    s.u_now[i] += s.change[i];
-    s.u_free[i] += s.change[i];
-  }
-}
-
-/// Restitution and friction together may ask for more energy than the impact has (Kane and Levinson, 1985):
-/// with u before the impact the energy of motion changes by lambda . u + lambda . W lambda / 2, and all
-/// impulses are shortened where that is a gain. What still approaches then is left to the step.
-void take_energy_back(const Task& t) {
-  constexpr double kRounding = 1e-12;
-  Slot& s = t.slot;
-  s.all.resize(s.part.q.size());
-  s.velocity.resize(s.part.velocities());
-  solver::apply_operator(s.part, s.part_lambda, s.velocity, s.all);
-  double linear = 0, quadratic = 0;
-  int row = 0;
-  for (const Slot::Pick& pick : s.picks) {
-    const int at = s.problem.blocks[pick.block].row;
-    for (int k = 0; k < pick.rows; ++k, ++row) {
-      linear += s.part_lambda[row] * s.u_now[at + k];
-      quadratic += s.part_lambda[row] * s.all[row];
-    }
-  }
-  if (!(linear + 0.5 * quadratic > kRounding * quadratic)) return;
-  const double share = std::clamp(-2 * linear / quadratic, 0.0, 1.0);
-  for (double& x : s.part_lambda) x *= share;
-}
-
-/// (1)
-void bounce(const Task& t, const solver::Settings& settings) {
-  constexpr int kMostRounds = 50;
-  Slot& s = t.slot;
-  for (int round = 0; round < kMostRounds && pick_bouncing(t); ++round) {
-    world_detail::extract(s);
-    int row = 0;
-    for (const Slot::Pick& pick : s.picks) {
-      const int at = s.problem.blocks[pick.block].row;
-      for (int k = 0; k < pick.rows; ++k) s.part.q[row + k] = s.u_now[at + k];
-      if (pick.kind == RowKind::kCone || pick.kind == RowKind::kComplementarity)
-        s.part.q[row] = impact_of(t, pick.block, at);
-      row += pick.rows;
-    }
-    s.part_lambda.assign(s.part.q.size(), 0.0);
-    bool refused = false;
-    solve_or_default(s.part, settings, s, s.part_lambda, &refused);
-    take_energy_back(t);
-    spread(t);
-  }
-}
-
 /// Sum of squares of the speeds with which rows move, and with which their positions are about to be
 /// corrected.
 double square_of_motion(const Task& t) {
@@ -218,32 +108,6 @@ double square_of_motion(const Task& t) {
     for (int k = 0; k < block.size; ++k, ++row) sum += t.slot.u_now[row] * t.slot.u_now[row];
   }
   return sum;
-}
-
-/// Impulses that stop a motion are not those that hold what rests afterwards: of an island that rests but for
-/// a tiny motion, the motion is stopped first, like a bounce, so that the impulses of the step hold the next.
-void stop(const Task& t, solver::Settings settings) {
-  Slot& s = t.slot;
-  s.picks.clear();
-  int row = 0;
-  for (int b = 0; b < t.block_count(); ++b) {
-    const RowBlock& block = t.block(b);
-    if (s.lambda[row] != 0) s.picks.push_back({b, block.size, RowKind::kEquality});
-    row += block.size;
-  }
-  if (s.picks.empty()) return;
-  world_detail::extract(s);
-  row = 0;
-  for (const Slot::Pick& pick : s.picks) {
-    const int at = s.problem.blocks[pick.block].row;
-    for (int k = 0; k < pick.rows; ++k) s.part.q[row++] = s.u_now[at + k];
-  }
-  s.part_lambda.assign(s.part.q.size(), 0.0);
-  settings.tolerance = 1e-2;
-  settings.absolute = 0;
-  bool refused = false;
-  solve_or_default(s.part, settings, s, s.part_lambda, &refused);
-  spread(t);
 }
 
 /// Natural map of `lambda`, as the solver measures it.
