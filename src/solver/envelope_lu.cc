@@ -13,10 +13,14 @@ void EnvelopeLu::reset(std::span<const int> first) {
   first_.assign(first.begin(), first.end());
   start_.resize(first.size());
   std::ptrdiff_t total = 0;
+  std::ptrdiff_t before = 0;  // entries left free in front, so that no start_ lies before the storage
   for (std::size_t i = 0; i < first.size(); ++i) {
     start_[i] = total - first_[i];
+    before = std::max(before, -start_[i]);
     total += static_cast<std::ptrdiff_t>(i) - first_[i];
   }
+  for (std::ptrdiff_t& start : start_) start += before;
+  total += before;
   lower_.assign(total, 0.0);
   upper_.assign(total, 0.0);
   diagonal_.assign(first.size(), 0.0);
