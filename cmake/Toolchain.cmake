@@ -15,6 +15,10 @@ if(KARAKURI_SANITIZE)
   target_compile_options(karakuri_options INTERFACE
     -fsanitize=${KARAKURI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${KARAKURI_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(karakuri_options INTERFACE
+      -fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitizer-ignore.txt)
+  endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics -Wno-missing-designated-field-initializers

@@ -184,8 +184,11 @@ void print_losses(const RunStatistics& s) {
   if (s.energy_made > kRounding * s.energy_scale)
     fmt::print("energy made: {:.3g} J, mostly by '{}'\n", s.energy_made, s.energy_made_by().front());
   if (s.energy_taken > kTold * s.energy_scale)
-    fmt::print("energy taken: {:.3g} J, which the steps would have made; a shorter dt makes less\n",
-               s.energy_taken);
+    fmt::print(
+        "energy taken: {:.3g} J. The steps were too long for this motion and would have added that much "
+        "energy; "
+        "the motion was slowed down instead. A shorter dt avoids it.\n",
+        s.energy_taken);
   if (s.motion_lost() > kRounding)
     fmt::print("motion lost: {:.3g} m, mostly by '{}'\n", s.motion_lost(), s.motion_lost_by().front());
 }

@@ -184,9 +184,8 @@ void bind_events(py::module_& m, py::class_<PyWorld>& world) {
       "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds; and what "
       "should be zero:\n"
       "energy_made [J] with energy_exchanged [J] to compare it with, motion_lost [m], and the links' names "
-      "energy_link and motion_link. energy_taken [J] is what the step would have made, and was slowed down "
-      "by "
-      "instead.");
+      "energy_link and motion_link. energy_taken [J] is the energy that the step would have "
+      "added by its own errors; the motion was slowed down by that much instead.");
   world.def("on_step", &add_step_callback, py::arg("function"),
             "Calls function(world) before each step from now on. An exception in it ends step() before that "
             "step. Also a decorator.");

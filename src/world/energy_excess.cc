@@ -148,6 +148,17 @@ void close_again(World::Impl& w, int set) {
   look_at_all(w, set);
 }
 
+/// That of a floating set, which turns no faster as a rigid body than there is energy for.
+/// @pre as of take_share()
+TreeMotion slowed_motion(World::Impl& w, int set, double most) {
+  TreeMotion motion = wanted_motion(w, set);
+  take_share(w, set, false, 0, motion);
+  const double excess = energies_of(w, set).energy() - most;
+  const double turning = 0.5 * rigid_motion(motion).angular.dot(motion.momentum.moment);
+  if (excess > 0) motion.momentum.moment *= excess < turning ? std::sqrt(1 - excess / turning) : 0;
+  return motion;
+}
+
 /// Slows a set down by so much that its way is shorter, too: the longest part of it that leaves no more
 /// energy than there may be, by bisection, or none, which takes no more than the energy of height at the
 /// start.
@@ -156,7 +167,7 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
   difference(w.model, as_vector(w.q_before), w.state.q_view(),
              Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
   w.v_whole = w.state.v;
-  const TreeMotion motion = anchored ? TreeMotion{} : wanted_motion(w, set);
+  const TreeMotion motion = anchored ? TreeMotion{} : slowed_motion(w, set, most);
   double fits = 0, exceeds = 1, share = 1;
   for (int k = 0; k < kRounds; ++k) {
     share = 0.5 * (fits + exceeds);

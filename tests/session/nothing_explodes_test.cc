@@ -61,12 +61,26 @@ TEST_P(Penalty, MakesNoEnergy) {
   scene.settings.contact = ContactModel::kPenalty;
   expect_no_energy_made(scene, 1, 0.02, GetParam());
 }
-INSTANTIATE_TEST_SUITE_P(NothingExplodes, Penalty, testing::Values("wall", "pyramid", "slope", "sliding"),
+INSTANTIATE_TEST_SUITE_P(NothingExplodes, Penalty,
+                         testing::Values("wall", "pyramid", "slope", "static-friction", "sliding"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+/// They are pushed by 3 N, over no more than what is as high as a domino.
+TEST(NothingExplodes, DominoesByPenaltyGainNoMoreThanTheirPush) {
+  LoadedScene scene = bundled("domino");
+  scene.settings.contact = ContactModel::kPenalty;
+  Session session = make_session(std::move(scene));
+  const double start = session.world().energies().total();
+  while (session.time() < 3) {
+    session.step();
+    ASSERT_LT(session.world().energies().total(), start + 3) << session.time();
+    ASSERT_FALSE(any_quarantined(session.world())) << session.time();
+  }
+}
 
 // ---- long steps
 TEST(NothingExplodes, TheWallAtStepsOfASecond) {

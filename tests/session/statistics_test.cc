@@ -59,6 +59,18 @@ TEST(Statistics, EnergyIsSummedAndNamed) {
   EXPECT_THAT(run.end(), HasSubstr("by 'b' and 'a'"));
 }
 
+TEST(Statistics, EnergyThatWasTakenIsSummed) {
+  Fake run;
+  for (const double taken : {0.5, 0.0, 1.25}) {
+    run.session.step();
+    StepReport report = run.session.world().report();
+    report.energy_taken = taken;
+    run.statistics.add(run.session, report);
+  }
+  EXPECT_EQ(run.end(), "");  // nothing is wrong with what was not made
+  EXPECT_EQ(run.statistics.energy_taken, 1.75);
+}
+
 /// Of 2 kg that fall 0.4 m, a hundredth is 0.08 J and a bit.
 TEST(Statistics, EnergyIsMeasuredByThatOfTheRun) {
   for (const double made : {0.01, 1.0}) {

@@ -202,7 +202,10 @@ double PassivityJudge::drive_work(const World& world) const {
       const Drive& drive = world.drive(joint.id, k);
       const int i = joint.first_v + k;
       if (!drive.is_set() || held_[tree_of_dof(world.model(), i)]) continue;
-      const double effort = std::clamp(load.drive[k], -drive.limit, drive.limit);
+      // what the joint's stop holds of it does no work
+      const double given = std::clamp(load.drive[k], -drive.limit, drive.limit);
+      const double effort = given > 0 ? std::max(0.0, given + std::min(0.0, load.limit[k]))
+                                      : std::min(0.0, given + std::max(0.0, load.limit[k]));
       const double most = h_ * std::max(effort * now_.state.v[i], effort * before_.state.v[i]);
       work += world.report().energy_taken > 0 ? std::max(0.0, most) : most;
     }
@@ -288,7 +291,8 @@ void PassivityJudge::judge_soundness(const World& world) {
     if (world.quarantined(link.id)) fail("quarantine", link.name);
 }
 
-/// Of springs in place of contacts: they give back what they took.
+/// Of springs in place of contacts: they give back what they took, while what they push turns within the
+/// step.
 double PassivityJudge::spring_work(const World& world) const {
   if (world.settings().contact != ContactModel::kPenalty) return 0;
   double work = 0;
@@ -301,7 +305,8 @@ double PassivityJudge::spring_work(const World& world) const {
       };
       return c.force.dot(velocity(c.link_b) - velocity(c.link_a));
     };
-    work += h_ * std::max({0.0, power(start_), power(ws_)});
+    const double turn = std::max(turn_of(tree_of(model_, c.link_a)), turn_of(tree_of(model_, c.link_b)));
+    work += h_ * (1 + std::min(1.0, turn)) * std::max({0.0, power(start_), power(ws_)});
   }
   return work;
 }
@@ -343,23 +348,32 @@ void PassivityJudge::judge_energy(const World& world) {
   highest_order_ = now_.order;
 }
 
+/// What a tree turns in the step, all its joints together, at most [rad]
+double PassivityJudge::turn_of(int t) const {
+  double turn = 0;
+  if (t < 0) return turn;
+  const Body &first = model_.bodies[model_.trees[t].first], &last = model_.bodies[model_.trees[t].last - 1];
+  for (int i = first.first_v; i < last.first_v + last.dofs; ++i)
+    if (model_.dofs[i].kind != DofKind::kTranslation)
+      turn += h_ * std::max(std::abs(before_.state.v[i]), std::abs(now_.state.v[i]));
+  return turn;
+}
+
 /// What a coordinate may move beside its velocities.
 double PassivityJudge::parting_bound(const World& world, int dof, double depth) const {
   const Model& model = world.model();
   const int t = tree_of_dof(model, dof);
-  const Body &first = model.bodies[model.trees[t].first], &last = model.bodies[model.trees[t].last - 1];
   const bool joined = !model.loops.empty() || !world.attachments().empty();  // by loops: all trees turn
-  double turn = 0;  // of the whole tree in the step [rad]
-  for (int i = joined ? 0 : first.first_v; i < (joined ? model.nv : last.first_v + last.dofs); ++i) {
-    const double speed = std::max(std::abs(before_.state.v[i]), std::abs(now_.state.v[i]));
-    if (model.dofs[i].kind == DofKind::kTranslation) continue;
-    turn += h_ * speed;
-  }
+  double turn = joined ? 0 : turn_of(t);
+  for (std::size_t other = 0; other < model.trees.size() && joined; ++other)
+    turn += turn_of(static_cast<int>(other));
   const bool slides = model.dofs[dof].kind == DofKind::kTranslation;
   const double reach = slides ? tree_size_[t] : 1;
   const double correction = slides ? depth : std::min(1.0, 10 * depth / tree_size_[t]);
   const double within = h_ * h_ * std::max(std::abs(before_.answer[dof]), std::abs(now_.answer[dof]));
-  return reach * turn * std::min(1.0, turn) + std::min(within, reach) + correction + 1e-9 * reach;
+  // What loops hold speeds up and slows down again within a step or two where they are nearly singular.
+  const double held = joined ? h_ * std::abs(before_.state.v[dof] - earlier_v_[dof]) : 0;
+  return reach * turn * std::min(1.0, turn) + std::min(within + held, reach) + correction + 1e-9 * reach;
 }
 
 void PassivityJudge::judge_positions(const World& world) {
@@ -390,6 +404,7 @@ bool PassivityJudge::look(const World& world) {
   ++verdict_.steps;
   judge_soundness(world);
   if (!verdict_.holds()) return false;
+  earlier_v_ = before_.state.v;
   std::swap(before_, now_);
   update_poses(model_, before_.state, start_);
   update_velocities(model_, before_.state, start_);

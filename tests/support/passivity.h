@@ -16,8 +16,8 @@
 // and what the solver's settings leave undone: `acceptable` [m/s] along each contact's impulse.
 //
 // Positions follow velocities: each coordinate moves by a value between h v and h v+, but for what its
-// tree turns in a step, (h w)^2, what forces do within it, h^2 a, and a correction by no more than the depths
-// at the start of the step.
+// tree turns in a step, (h w)^2, what forces do within it, h^2 a, of which those of loops show in the step
+// before, h |v - v'|, and a correction by no more than the depths at the start of the step.
 #pragma once
 
 #include <string>
@@ -78,6 +78,7 @@ class PassivityJudge {
   void judge_energy(const World& world);
   double spring_work(const World& world) const;
   void judge_positions(const World& world);
+  double turn_of(int tree) const;
   double parting_bound(const World& world, int dof, double depth) const;
   void fail(const char* fault, std::string detail);
   double of_responding(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const;
@@ -86,6 +87,7 @@ class PassivityJudge {
   std::vector<std::uint8_t> held_;  // by tree: kinematic
   Workspace ws_, scratch_, start_;  // start_: poses and velocities at the start of the step
   Moment before_, now_, straight_;  // straight_: at q' of (2)
+  std::vector<double> earlier_v_;   // a step before before_
   Verdict verdict_;
   double h_ = 0;
   double level_ = 0;               // the least E_j + o_j so far, and what has been added since then

@@ -56,6 +56,24 @@ TEST(SlowPassive, AllContactModelsWithAllIntegrators) {
   expect_to_hold(worlds);
 }
 
+/// Each of them once made energy, jumped or was frozen.
+TEST(SlowPassive, SeedsThatOnceDidNot) {
+  const std::pair<WorldKind, std::vector<std::uint64_t>> kinds[] = {
+      {WorldKind::kTrees, {117, 909, 2088}},
+      {WorldKind::kLoops, {334, 847, 3043, 4429, 4699}},
+      {WorldKind::kMeshes, {894, 2091}},
+      {WorldKind::kBouncing, {481, 688, 3181}},
+      {WorldKind::kKinematic, {1085, 2444, 3083}},
+      {WorldKind::kModels, {42, 492, 690, 2490}},
+      {WorldKind::kMixed, {61, 124, 259, 358, 466, 502, 610, 1033, 4075, 4822}},
+      {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445}},
+  };
+  std::vector<RandomWorld> worlds;
+  for (const auto& [kind, seeds] : kinds)
+    for (const std::uint64_t seed : seeds) worlds.push_back(test::make_random_world(seed, {.kind = kind}));
+  expect_to_hold(worlds);
+}
+
 // ---- the judge itself
 /// Sums over links, from what the world says of each.
 Energies by_links(const World& world) {

@@ -50,6 +50,7 @@ Scene random_scene(std::uint64_t seed) {
 }
 
 struct Rise {
+  double taken = 0;  // by the ledger, over all steps [J]
   double step = 0;   // most in a step, of the kinetic energy then
   double whole = 0;  // most above the start, of the most kinetic energy by then
   bool finite = true;
@@ -64,6 +65,7 @@ Rise run(std::uint64_t seed, Integrator integrator, double h, double speed) {
   double before = start, most = energy_of(world).kinetic;
   for (int n = 0; n < 4 / h; ++n) {
     world.step();
+    rise.taken += world.report().energy_taken;
     const Energy now = energy_of(world);
     if (!std::isfinite(now.sum()) || world.quarantined(world.scene().mechanism.find_link("link0"))) {
       rise.finite = false;
@@ -112,6 +114,12 @@ TEST(TreeEnergy, UndrivenTreesGainNothingAtASecond) {
   for (const Integrator integrator : {Integrator::kSemiImplicit, Integrator::kSymplectic})
     for (std::uint64_t seed = 0; seed < 40; ++seed)
       EXPECT_LT(run(seed, integrator, 1.0, 5).whole, 1e-2) << name_of(integrator) << " " << seed;
+}
+
+// What was kept from being made is told, and at steps that resolve the motion there is nothing to tell.
+TEST(TreeEnergy, WhatIsTakenIsTold) {
+  EXPECT_GT(run(21, Integrator::kSemiImplicit, 1.0, 5).taken, 0.1);
+  EXPECT_EQ(run(21, Integrator::kSemiImplicit, 1e-4, 0.1).taken, 0);
 }
 
 }  // namespace
