@@ -1,4 +1,5 @@
 // Boxes that move together, against testing every pair.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,6 +130,28 @@ TEST(Clusters, MatchBruteForceThroughChanges) {
     if (HasFatalFailure()) FAIL() << "at step " << step;
   }
   EXPECT_GT(unchanged, 5);
+}
+
+/// A tilted plane has a box without end, and lanes without a box must not meet it.
+TEST(Clusters, OfAnyCountMeetABoxWithoutEndOnce) {
+  for (int count = 1; count <= 70; ++count) {
+    for (const bool floor_is_first : {true, false}) {
+      ClusteredBroadphase broad;
+      const auto add_floor = [&] { broad.insert(Aabb::everything(), {}, true, -1); };
+      if (floor_is_first) add_floor();
+      for (int k = 0; k < count; ++k)  // none meets another
+        broad.insert({Vec3(2 * k, 0, 0), Vec3(2 * k + 1, 1, 1)}, {}, false, 0);
+      broad.insert({Vec3(0, 9, 0), Vec3(1, 10, 1)}, {}, false, 1);
+      broad.insert({Vec3(2, 9, 0), Vec3(3, 10, 1)}, {}, false, 1);
+      if (!floor_is_first) add_floor();
+      broad.update();
+      std::vector<ProxyPair> all;
+      const int floor = floor_is_first ? 0 : count + 2;
+      for (int i = 0; i < count + 3; ++i)
+        if (i != floor) all.push_back({std::min(i, floor), std::max(i, floor)});
+      EXPECT_THAT(broad.pairs(), ::testing::ElementsAreArray(all)) << count << " " << floor_is_first;
+    }
+  }
 }
 
 TEST(Clusters, LeaveAloneWhatIsNotFinite) {

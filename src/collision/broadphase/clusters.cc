@@ -166,7 +166,7 @@ std::uint32_t ClusteredBroadphase::met_by(const Aabb& box, const Group& group, i
     };
     bits |= simd::bits_of(met(0) & met(1) & met(2)) << k;
   }
-  return bits;
+  return bits & (~0u >> (kMost - group.count));  // lanes without a box meet one that has no end
 }
 
 /// Pairs of member k of a group with those after it. @param partners  Of its group, ascending.
