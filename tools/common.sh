@@ -98,11 +98,29 @@ configure() {
   printf '%s\n' "$key" >"$dir/configured-with"
 }
 
+# one_at_a_time COMMAND...: waits while another process of this project does what must not be done twice at once.
+# The lock goes with the process that holds it; what it starts does not inherit it.
+one_at_a_time() {
+  local lock
+  mkdir -p "$root/build"
+  exec {lock}>"$root/build/lock"
+  if ! flock -n "$lock"; then
+    say "another ./karakuri is building in this folder; waiting until it has finished"
+    flock "$lock"
+  fi
+  "$@" {lock}>&-
+  exec {lock}>&-
+}
+
 # build PRESET [TARGET]: everything, or what TARGET needs.
 build() {
+  [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
+  one_at_a_time build_alone "$@"
+}
+
+build_alone() {
   local preset=$1
   shift
-  [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
   ensure_packages
   configure "$preset"
   [[ ! -t 2 ]] || local -x CLICOLOR_FORCE=1  # ninja keeps the compilers' colours through the pipe
@@ -115,8 +133,12 @@ build() {
 
 # Builds web/ into build/page when its sources have changed. Without npm there is no page, and all else works.
 build_page() {
-  local out=$root/build/page log=$root/build/page.log key
   [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
+  one_at_a_time build_page_alone
+}
+
+build_page_alone() {
+  local out=$root/build/page log=$root/build/page.log key
   key=$(cd "$root/web" && find . -path ./node_modules -prune -o -path ./tests -prune -o -type f -print0 | sort -z |
     xargs -0 sha256sum | sha256sum)
   [[ -f $out/index.html && -f $root/build/page.key && $(<"$root/build/page.key") == "$key" ]] && return

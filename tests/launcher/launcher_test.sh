@@ -51,6 +51,21 @@ if script -qec true /dev/null >/dev/null 2>&1; then  # as on a terminal, where o
 fi
 expect 2 'no test is selected by: no_such_test' "$karakuri" test no_such_test
 
+# one build at a time in a folder: the second waits, and says so
+mkdir "$scratch/locked" "$scratch/locked/build"
+cat >"$scratch/locked/build.sh" <<TXT
+root=$scratch/locked
+source "$project/tools/common.sh"
+slowly() { sleep 1; echo done >>"\$root/order"; }
+one_at_a_time slowly
+echo "seen \$(wc -l <"\$root/order")"
+TXT
+bash "$scratch/locked/build.sh" >/dev/null 2>&1 &
+sleep 0.3
+expect 0 '^seen 2' bash "$scratch/locked/build.sh"
+grep -q 'waiting until it has finished' "$scratch/err" || { echo 'FAILED: the second build does not say that it waits'; failures=$((failures + 1)); }
+wait
+
 # from anywhere, through a symbolic link, with spaces in the path
 mkdir "$scratch/a b" && cd "$scratch/a b" || exit 1
 ln -s "$karakuri" 'my link' && ln -s "$project" 'the project'
