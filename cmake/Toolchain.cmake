@@ -32,15 +32,15 @@ endif()
 # Reading Eigen, the standard library and their like takes longer than compiling most of our files. Only headers that
 # hardly ever change belong here; every file still includes what it uses (KARAKURI_PCH=OFF shows what is missing).
 option(KARAKURI_PCH "Precompile the headers that most files read" ON)
-set(karakuri_common_headers
+set(karakuri_engine_headers
   <algorithm> <array> <charconv> <cmath> <filesystem> <functional> <limits> <map> <memory> <numbers> <optional> <set>
   <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
-  <fmt/format.h> <Eigen/Core> <Eigen/Geometry> <Eigen/Cholesky> <Eigen/Eigenvalues>
+  <Eigen/Core> <Eigen/Geometry> <Eigen/Cholesky> <Eigen/Eigenvalues>
   "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/inertia.h" "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/rotation.h"
   "${PROJECT_SOURCE_DIR}/include/karakuri/spatial/transform.h")
 function(karakuri_precompile target)
   if(KARAKURI_PCH)
-    target_precompile_headers(${target} PRIVATE ${karakuri_common_headers} ${ARGN})
+    target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
 

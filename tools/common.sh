@@ -7,18 +7,27 @@ fail() { local code=$1; shift; say "$@"; exit "$code"; }
 
 # ---- packages ----------------------------------------------------------------------------------
 
-# One dpkg-query for all of them, because this runs before every command. What is there by other means (a newer
-# Node.js that brings its own npm, which Debian's would conflict with) is not missing.
+# The names in the sections of packages.txt that are asked for.
+packages_of() {
+  local wanted=" $* "
+  awk -v wanted="$wanted" '
+    { sub(/#.*/, ""); gsub(/[[:space:]]/, "") }
+    /^\[.*\]$/ { inside = index(wanted, " " substr($0, 2, length($0) - 2) " ") > 0; next }
+    inside && $0 != "" { print }' "$root/packages.txt" | sort -u
+}
+
+# missing_packages SECTION...: one dpkg-query for all of them, because this runs before every command. What is there by
+# other means (a newer Node.js that brings its own npm, which Debian's would conflict with) is not missing.
 missing_packages() {
   local name
-  packages_not_installed | while IFS= read -r name; do
+  packages_not_installed "$@" | while IFS= read -r name; do
     command -v "$name" >/dev/null || printf '%s\n' "$name"
   done
 }
 
 packages_not_installed() {
   local wanted
-  wanted=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$root/packages.txt" | sort)
+  wanted=$(packages_of "$@")
   if command -v dpkg-query >/dev/null; then
     # shellcheck disable=SC2086,SC2016 # words on purpose; the format is dpkg's, not the shell's
     dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
@@ -32,17 +41,29 @@ as_root() {
   if ((EUID == 0)); then "$@"; else sudo "$@"; fi
 }
 
+# ensure_packages SECTION...: installs what these sections lack; on a terminal it asks first.
 ensure_packages() {
   local -a missing
   [[ -z ${KARAKURI_NO_INSTALL:-} ]] || return 0
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   command -v apt-get >/dev/null || fail 2 "these Debian packages are needed, and there is no apt-get here to" \
-    "install them: ${missing[*]}. Once their equivalents are installed, set KARAKURI_NO_INSTALL=1."
+    "install them: ${missing[*]}. Once their equivalents are installed, use ./karakuri --no-install COMMAND."
   ((EUID == 0)) || command -v sudo >/dev/null ||
     fail 2 "run this as root, with sudo missing: apt-get install ${missing[*]}"
+  allowed_to_install "${missing[@]}" || fail 2 "nothing was installed. Install the packages yourself" \
+    "(apt-get install ${missing[*]}), or use ./karakuri --no-install COMMAND to go on without them."
   say "installing ${#missing[@]} Debian packages: ${missing[*]}"
   install_packages "${missing[@]}"
+}
+
+# Without a terminal nobody can be asked, and what starts karakuri there wants it to run.
+allowed_to_install() {
+  local answer
+  [[ -t 0 && -t 2 ]] || return 0
+  say "this needs $# Debian packages that are not installed: $*"
+  read -r -p 'karakuri: install them with apt-get? [Y/n] ' answer
+  [[ -z $answer || $answer == [yY]* ]]
 }
 
 install_packages() {
@@ -82,19 +103,43 @@ show_progress() {
   [[ ! -t 2 ]] || printf '\r\e[K' >&2
 }
 
-# Configures when there is no build yet, or one made with another compiler or other presets; later changes of
-# CMake files are ninja's to notice.
+# What a build in a folder consists of: the parts of all commands that have been run there, so that going from one
+# command to another does not undo anything.
+parts_of() {
+  local preset=$1 file=$root/build/$1/parts
+  shift
+  { cat "$file" 2>/dev/null || true; printf '%s\n' "$@"; } | sort -u
+}
+
+# CMake's options for some parts. Presets for sanitizers choose their own.
+options_of() {
+  local preset=$1 parts=" ${*:2} " test=OFF python=OFF
+  [[ $preset != asan && $preset != tsan ]] || return 0
+  [[ $parts != *' test '* ]] || test=ON
+  [[ $parts != *' python '* ]] || python=ON
+  printf '%s\n' "-DKARAKURI_TESTS=$test" "-DKARAKURI_BENCH=$test" "-DKARAKURI_PYTHON=$python"
+}
+
+# Configures when there is no build yet, or one made with another compiler, other presets or fewer parts; later changes
+# of CMake files are ninja's to notice.
 configure() {
-  local preset=$1 dir=$root/build/$1 key log
-  key="CXX=${CXX:-} $(cat "$root/CMakePresets.json" "$root/cmake/DefaultCompiler.cmake")"
+  local preset=$1 dir=$root/build/$1 key log fresh=--fresh compiler
+  local -a parts options
+  mapfile -t parts < <(parts_of "$@")
+  mapfile -t options < <(options_of "$preset" "${parts[@]}")
+  compiler="CXX=${CXX:-} $(cat "$root/CMakePresets.json" "$root/cmake/DefaultCompiler.cmake")"
+  key="$compiler ${options[*]}"
   [[ -f $dir/build.ninja && -f $dir/configured-with && $(<"$dir/configured-with") == "$key" ]] && return
+  # what was compiled stays good as long as only parts are added
+  [[ ! -f $dir/configured-with || $(<"$dir/configured-with") != "$compiler"* ]] || fresh=
   mkdir -p "$dir"
   say "configuring $preset"
   log=$dir/configure.log
-  if ! (cd "$root" && cmake --fresh --preset "$preset") >"$log" 2>&1; then
+  if ! (cd "$root" && cmake $fresh --preset "$preset" "${options[@]}") >"$log" 2>&1; then
     cat "$log" >&2
     fail 1 "CMake could not configure the $preset build (log: build/$preset/configure.log)"
   fi
+  printf '%s\n' "${parts[@]}" >"$dir/parts"
   printf '%s\n' "$key" >"$dir/configured-with"
 }
 
@@ -112,7 +157,7 @@ one_at_a_time() {
   exec {lock}>&-
 }
 
-# build PRESET [TARGET]: everything, or what TARGET needs.
+# build PRESET PART... [-- TARGET...]: the targets, or everything of these parts: run, python, test (tests and benchmarks).
 build() {
   [[ -z ${KARAKURI_NO_BUILD:-} ]] || return 0
   one_at_a_time build_alone "$@"
@@ -120,9 +165,12 @@ build() {
 
 build_alone() {
   local preset=$1
+  local -a parts=()
   shift
-  ensure_packages
-  configure "$preset"
+  while (($#)) && [[ $1 != -- ]]; do parts+=("$1") && shift; done
+  (($# == 0)) || shift
+  ensure_packages "${parts[@]}"
+  configure "$preset" "${parts[@]}"
   [[ ! -t 2 ]] || local -x CLICOLOR_FORCE=1  # ninja keeps the compilers' colours through the pipe
   NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$preset" "$@" 2>&1 |
     sed -u '/^ninja: Entering directory/d' | show_progress "$preset" ||
@@ -142,6 +190,7 @@ build_page_alone() {
   key=$(cd "$root/web" && find . -path ./node_modules -prune -o -path ./tests -prune -o -type f -print0 | sort -z |
     xargs -0 sha256sum | sha256sum)
   [[ -f $out/index.html && -f $root/build/page.key && $(<"$root/build/page.key") == "$key" ]] && return
+  ensure_packages page
   if ! command -v npm >/dev/null; then
     say "the live page cannot be built: npm is missing (apt-get install nodejs npm). Going on without it."
     return 0

@@ -27,6 +27,13 @@ template <class Mask, class V>
 inline V select(Mask mask, V a, V b) {
   return mask ? a : b;
 }
+/// Whether a comparison holds in one lane at least.
+template <class Mask>
+inline bool any(Mask mask) {
+  auto found = mask[0];
+  for (unsigned k = 1; k < sizeof mask / sizeof mask[0]; ++k) found |= mask[k];
+  return found != 0;
+}
 template <class V>
 inline V larger(V a, V b) {
   return select(a > b, a, b);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include <fmt/format.h>
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -50,7 +50,7 @@ std::string quoted_list(std::span<const std::string> names, std::size_t most, st
   const std::size_t count = std::min(most, names.size());
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_last = i + 1 == count && count == names.size();
-    text += fmt::format("{}'{}'", i == 0 ? "" : is_last ? last : ", ", names[i]);
+    text += compose("{}'{}'", i == 0 ? "" : is_last ? last : ", ", names[i]);
   }
   return text;
 }
@@ -83,10 +83,10 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
 std::string suggestion(std::string_view wanted, std::span<const std::string> names) {
   if (names.empty()) return "there are none";
   const std::vector<std::string> near = near_names(wanted, names);
-  if (!near.empty()) return fmt::format("did you mean {}?", quoted_list(near, near.size(), " or "));
+  if (!near.empty()) return compose("did you mean {}?", quoted_list(near, near.size(), " or "));
   constexpr std::size_t kShown = 12;
   if (names.size() <= kShown) return "there are " + quoted_list(names, kShown, " and ");
-  return fmt::format("there are {}, ... ({} in all)", quoted_list(names, kShown, ", "), names.size());
+  return compose("there are {}, ... ({} in all)", quoted_list(names, kShown, ", "), names.size());
 }
 
 }  // namespace karakuri

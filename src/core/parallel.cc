@@ -1,8 +1,10 @@
 #include "karakuri/core/parallel.h"
 
+#ifdef KARAKURI_HAVE_TBB
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -20,16 +22,36 @@ struct alignas(64) Share {
 
 }  // namespace
 
+#ifdef KARAKURI_HAVE_TBB
+namespace {
+int threads_of_machine() { return tbb::info::default_concurrency(); }
+}  // namespace
+
 struct Parallel::Pool {
   explicit Pool(int threads) : arena(threads), shares(threads) {}
+  void work(auto&& share_of_slot, int threads) {
+    arena.execute([&] { tbb::parallel_for(0, threads, share_of_slot, tbb::static_partitioner{}); });
+  }
   tbb::task_arena arena;
   std::vector<Share> shares;
 };
+#else  // built without oneTBB: all in the calling thread, with the same results
+namespace {
+int threads_of_machine() { return 1; }
+}  // namespace
+
+struct Parallel::Pool {
+  explicit Pool(int threads) : shares(threads) {}
+  void work(auto&& share_of_slot, int threads) {
+    for (int slot = 0; slot < threads; ++slot) share_of_slot(slot);
+  }
+  std::vector<Share> shares;
+};
+#endif
 
 // More threads than the machine has would only wait for each other, and results do not depend on their
 // number.
-Parallel::Parallel(int threads)
-    : threads_(std::clamp(threads, 1, std::max(1, tbb::info::default_concurrency()))) {
+Parallel::Parallel(int threads) : threads_(std::clamp(threads, 1, std::max(1, threads_of_machine()))) {
   if (threads_ > 1) pool_ = std::make_unique<Pool>(threads_);
 }
 Parallel::~Parallel() = default;
@@ -50,7 +72,7 @@ void Parallel::run(int count, Call call, const void* context) {
       for (int i = share.next++; i < share.end; i = share.next++) call(context, i, slot);
     }
   };
-  pool_->arena.execute([&] { tbb::parallel_for(0, threads_, work, tbb::static_partitioner{}); });
+  pool_->work(work, threads_);
 }
 
 }  // namespace karakuri

@@ -18,7 +18,7 @@ inline V4 broadcast(double x) { return V4{x, x, x, x}; }
 inline double sum4(V4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 /// What a comparison of vectors gives: all bits of a lane, or none.
-using Mask4 = long long __attribute__((vector_size(32)));
+using Mask4 = decltype(V4{} < V4{});
 
 /// One bit for each lane.
 inline unsigned bits_of(Mask4 m) {

@@ -10,8 +10,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/compose.h"
 #include "karakuri/model/model.h"
 #include "karakuri/spatial/rotation.h"
 #include "model/compile_parts.h"
@@ -255,8 +254,7 @@ class Compiler {
     if (errors_.size() >= kMostErrors) return false;
     const LinkEntry& link = first_link_of(i);
     const std::string& joint = m_.joint(m_.link(link.id).joint).name;
-    errors_.push_back({Severity::kError, fmt::format("link '{}'", link.name),
-                       fmt::format(fmt::runtime(what), joint), remedy});
+    errors_.push_back({Severity::kError, compose("link '{}'", link.name), compose(what, joint), remedy});
     return false;
   }
 

@@ -3,8 +3,7 @@
 #include <map>
 #include <string>
 
-#include <fmt/format.h>
-
+#include "core/compose.h"
 #include "karakuri/model/mechanism.h"
 
 namespace karakuri {
@@ -34,11 +33,11 @@ void check_names(const Mechanism& m, Flaws& flaws) {
   for (JointId id : m.joint_ids()) ++joints[m.joint(id).name];
   const auto report = [&](const std::map<std::string, int>& names, const char* kind) {
     for (const auto& [name, count] : names) {
-      const std::string where = fmt::format("{} '{}'", kind, name);
+      const std::string where = compose("{} '{}'", kind, name);
       if (name.empty())
-        flaws.add(where, fmt::format("{} {}s have no name", count, kind), "name each of them");
+        flaws.add(where, compose("{} {}s have no name", count, kind), "name each of them");
       else if (count > 1) {
-        flaws.add(where, fmt::format("{} {}s have this name", count, kind),
+        flaws.add(where, compose("{} {}s have this name", count, kind),
                   "give each its own name, or a prefix when including the same model twice");
       }
     }
@@ -49,7 +48,7 @@ void check_names(const Mechanism& m, Flaws& flaws) {
 
 void check_link(const Mechanism& m, LinkId id, Flaws& flaws) {
   const Link& link = m.link(id);
-  const std::string where = fmt::format("link '{}'", link.name);
+  const std::string where = compose("link '{}'", link.name);
   if (id == m.world() || link.is_virtual()) return;
   if (!link.joint) {
     flaws.add(where, "hangs on nothing",
@@ -74,10 +73,10 @@ void check_link(const Mechanism& m, LinkId id, Flaws& flaws) {
 void check_give(double stiffness, double damping, const std::string& what, const std::string& where,
                 Flaws& flaws) {
   if (!(stiffness >= 0) || !(stiffness + damping > 0))
-    flaws.add(where, fmt::format("the stiffness of {} is {:g}", what, stiffness),
+    flaws.add(where, compose("the stiffness of {} is {:g}", what, stiffness),
               "it must be above zero, or have damping beside it; infinite means rigid");
   if (!(damping >= 0) || !std::isfinite(damping))
-    flaws.add(where, fmt::format("the damping of {} is {:g}", what, damping),
+    flaws.add(where, compose("the damping of {} is {:g}", what, damping),
               "it must be finite and not below zero");
 }
 
@@ -89,7 +88,7 @@ void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
   if (d.lower == DofProperties::kNone || d.upper == -DofProperties::kNone) {
     flaws.add(where, "its limits leave no finite position", "leave a limit out to have none");
   } else if (d.lower > d.upper) {
-    flaws.add(where, fmt::format("its lower limit {:g} is above its upper limit {:g}", d.lower, d.upper),
+    flaws.add(where, compose("its lower limit {:g} is above its upper limit {:g}", d.lower, d.upper),
               "swap them");
   }
   if (d.effort_limit < 0 || d.velocity_limit < 0) {
@@ -105,7 +104,7 @@ void check_dof(const DofProperties& d, const std::string& where, Flaws& flaws) {
                       {"armature", d.armature}};
   for (const auto& [name, value] : not_negative) {
     if (!(value >= 0) || !std::isfinite(value)) {
-      flaws.add(where, fmt::format("its {} is {:g}", name, value), "it must be finite and not below zero");
+      flaws.add(where, compose("its {} is {:g}", name, value), "it must be finite and not below zero");
     }
   }
   check_give(d.limit_stiffness, d.limit_damping, "its limits", where, flaws);
@@ -128,7 +127,7 @@ void check_axes(const Joint& joint, const std::string& where, Flaws& flaws) {
 }
 
 void check_joint(const Joint& joint, Flaws& flaws) {
-  const std::string where = fmt::format("joint '{}'", joint.name);
+  const std::string where = compose("joint '{}'", joint.name);
   if (!finite(joint.X_PF) || !finite(joint.X_CM)) {
     flaws.add(where, "its frame has a number that is not finite", "correct its pose");
   } else if (!is_rotation(joint.X_PF.R) || !is_rotation(joint.X_CM.R)) {
@@ -143,7 +142,7 @@ void check_joint(const Joint& joint, Flaws& flaws) {
   }
   const bool by_length = joint.kind == JointKind::kDistance && !range.bounded();
   if (by_length && !(joint.distance > 0 && std::isfinite(joint.distance))) {
-    flaws.add(where, fmt::format("its distance is {:g}", joint.distance),
+    flaws.add(where, compose("its distance is {:g}", joint.distance),
               "give a length above zero; two points that coincide are held by a spherical joint");
   }
   if (joint.kind == JointKind::kScrew && !std::isfinite(joint.pitch)) {
@@ -154,13 +153,13 @@ void check_joint(const Joint& joint, Flaws& flaws) {
               "give the largest angle from the neutral orientation");
   }
   for (int k = 0; k < v_size(joint.kind); ++k) {
-    check_dof(joint.dofs[k], v_size(joint.kind) > 1 ? fmt::format("{}, dof {}", where, k) : where, flaws);
+    check_dof(joint.dofs[k], v_size(joint.kind) > 1 ? compose("{}, dof {}", where, k) : where, flaws);
   }
 }
 
 void check_material(const Material& material, Flaws& flaws) {
   if (const auto flaw = find_flaw(material.surface))
-    flaws.add(fmt::format("material '{}'", material.name), "it " + *flaw, "mend its surface");
+    flaws.add(compose("material '{}'", material.name), "it " + *flaw, "mend its surface");
 }
 
 /// Whether dof k of a joint is a turn or a slide with a position of its own.
@@ -174,13 +173,13 @@ void check_position(const Mechanism& m, JointId id, int dof, const std::string& 
       m.link(joint.child).is_virtual() || has_quaternion(joint.kind) ? 0 : v_size(joint.kind);
   if (dof >= 0 && dof < positions) return;
   flaws.add(where,
-            positions == 0 ? fmt::format("joint '{}' has no position that a number could say", joint.name)
-                           : fmt::format("joint '{}' has no dof {}", joint.name, dof),
+            positions == 0 ? compose("joint '{}' has no position that a number could say", joint.name)
+                           : compose("joint '{}' has no dof {}", joint.name, dof),
             "name a joint that turns about an axis or slides along one, and that closes no loop");
 }
 
 void check_coupling(const Mechanism& m, const Coupling& c, Flaws& flaws) {
-  const std::string where = fmt::format("coupling '{}'", c.name);
+  const std::string where = compose("coupling '{}'", c.name);
   check_position(m, c.follower, 0, where, flaws);
   if (c.leader) check_position(m, c.leader, 0, where, flaws);
   bool finite = std::isfinite(c.follower_start) && std::isfinite(c.leader_start);
@@ -190,7 +189,7 @@ void check_coupling(const Mechanism& m, const Coupling& c, Flaws& flaws) {
 }
 
 void check_tendon(const Mechanism& m, const FixedTendon& t, Flaws& flaws) {
-  const std::string where = fmt::format("tendon '{}'", t.name);
+  const std::string where = compose("tendon '{}'", t.name);
   for (const Transmission& j : t.joints) {
     check_position(m, j.joint, j.dof, where, flaws);
     if (!std::isfinite(j.gear)) flaws.add(where, "a weight is not finite", "give a finite number");
@@ -218,8 +217,8 @@ std::vector<Diagnostic> find_flaws(const Mechanism& mechanism) {
     const Joint& joint = mechanism.joint(id);
     check_joint(joint, flaws);
     if (only_closes_loops(joint.kind) && !mechanism.link(joint.child).is_virtual())
-      flaws.add(fmt::format("joint '{}'", joint.name),
-                fmt::format("a {} joint cannot carry a link", name(joint.kind)),
+      flaws.add(compose("joint '{}'", joint.name),
+                compose("a {} joint cannot carry a link", name(joint.kind)),
                 "close a loop with it (add_loop), and give the link a joint of another kind");
   }
   for (MaterialId id : mechanism.material_ids()) check_material(*mechanism.material(id), flaws);

@@ -1,9 +1,9 @@
 #include "karakuri/model/material.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -39,20 +39,19 @@ Surface combine(const Surface& a, const Surface& b) {
 
 std::optional<std::string> find_flaw(const Surface& s) {
   for (const double friction : {s.static_friction, s.kinetic_friction}) {
-    if (!is_length(friction)) return fmt::format("has a friction of {:g}; expected 0 or more", friction);
+    if (!is_length(friction)) return compose("has a friction of {:g}; expected 0 or more", friction);
   }
   if (s.kinetic_friction > s.static_friction)
-    return fmt::format("has a kinetic friction of {:g}, above its static friction of {:g}",
-                       s.kinetic_friction, s.static_friction);
+    return compose("has a kinetic friction of {:g}, above its static friction of {:g}", s.kinetic_friction,
+                   s.static_friction);
   if (!(s.restitution >= 0 && s.restitution <= 1))
-    return fmt::format("has a restitution of {:g}; expected 0 to 1", s.restitution);
+    return compose("has a restitution of {:g}; expected 0 to 1", s.restitution);
   for (const double length : {s.torsional_friction, s.rolling_friction}) {
     if (!is_length(length))
-      return fmt::format("has a torsional or rolling friction of {:g} m; expected 0 or more", length);
+      return compose("has a torsional or rolling friction of {:g} m; expected 0 or more", length);
   }
-  if (!(s.stiffness > 0))
-    return fmt::format("has a stiffness of {:g} N/m; expected more than 0", s.stiffness);
-  if (!is_length(s.damping)) return fmt::format("has a damping of {:g} N s/m; expected 0 or more", s.damping);
+  if (!(s.stiffness > 0)) return compose("has a stiffness of {:g} N/m; expected more than 0", s.stiffness);
+  if (!is_length(s.damping)) return compose("has a damping of {:g} N s/m; expected 0 or more", s.damping);
   return std::nullopt;
 }
 

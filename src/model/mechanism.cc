@@ -1,10 +1,9 @@
 #include "karakuri/model/mechanism.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
+#include "core/compose.h"
 #include "karakuri/model/reverse.h"
 
 namespace karakuri {
@@ -12,7 +11,7 @@ namespace karakuri {
 namespace {
 
 Diagnostic refused(const Joint& joint, std::string what, std::string remedy) {
-  return {Severity::kError, fmt::format("joint '{}'", joint.name), std::move(what), std::move(remedy)};
+  return {Severity::kError, compose("joint '{}'", joint.name), std::move(what), std::move(remedy)};
 }
 
 }  // namespace
@@ -27,11 +26,11 @@ Result<JointId> Mechanism::add_joint(Joint joint) {
   const Link* parent = links_.find(joint.parent);
   const Link* child = links_.find(joint.child);
   if (!parent || !child) {
-    return refused(joint, fmt::format("its {} names no link of this mechanism", parent ? "child" : "parent"),
+    return refused(joint, compose("its {} names no link of this mechanism", parent ? "child" : "parent"),
                    "use an id that add_link returned, and that was not removed");
   }
   if (parent->is_virtual()) {
-    return refused(joint, fmt::format("its parent '{}' is a virtual link", parent->name),
+    return refused(joint, compose("its parent '{}' is a virtual link", parent->name),
                    "hang it on the real link that this one stands for");
   }
   if (joint.child == world_) {
@@ -39,18 +38,18 @@ Result<JointId> Mechanism::add_joint(Joint joint) {
   }
   if (child->joint) {
     return refused(joint,
-                   fmt::format("its child '{}' already hangs on '{}' by joint '{}'", child->name,
-                               links_[child->parent].name, joints_[child->joint].name),
+                   compose("its child '{}' already hangs on '{}' by joint '{}'", child->name,
+                           links_[child->parent].name, joints_[child->joint].name),
                    "a link has one parent: use add_loop to close a loop");
   }
   // a link on which nothing hangs is nobody's ancestor: building a chain from its base needs no walks
   const bool may_cycle = child->child || joint.parent == joint.child;
   for (LinkId up = joint.parent; may_cycle && up; up = links_[up].parent) {
     if (up == joint.child) {
-      return refused(joint,
-                     fmt::format("it would make a cycle of parents: '{}' hangs on '{}' already", parent->name,
-                                 child->name),
-                     "use add_loop to close a loop");
+      return refused(
+          joint,
+          compose("it would make a cycle of parents: '{}' hangs on '{}' already", parent->name, child->name),
+          "use add_loop to close a loop");
     }
   }
   const LinkId child_id = joint.child, parent_id = joint.parent;
@@ -68,7 +67,7 @@ Result<JointId> Mechanism::add_loop(Joint joint) {
   if (links_[real].is_virtual()) {
     return refused(joint, "its child is a virtual link", "name the real link that the loop closes on");
   }
-  joint.child = links_.insert({.name = fmt::format("{}@{}", links_[real].name, joint.name), .real = real});
+  joint.child = links_.insert({.name = compose("{}@{}", links_[real].name, joint.name), .real = real});
   const LinkId virtual_link = joint.child;
   Result<JointId> added = add_joint(std::move(joint));
   if (!added) links_.erase(virtual_link);
@@ -126,10 +125,10 @@ std::vector<Diagnostic> Mechanism::flaws_of_graft(const Joint& joint) const {
     return {refused(joint, "its links are of one tree", "close a loop with it")};
   const Joint& base = joints_[links_[root].joint];
   if (base.kind != JointKind::kFree)
-    return {refused(joint, fmt::format("'{}' does not float", links_[joint.child].name),
+    return {refused(joint, compose("'{}' does not float", links_[joint.child].name),
                     "close a loop with it, or swap the links")};
   if (!std::all_of(base.dofs.begin(), base.dofs.end(), [](const DofProperties& p) { return p.bare(); }))
-    return {refused(joint, fmt::format("the free joint '{}' has springs or the like", base.name),
+    return {refused(joint, compose("the free joint '{}' has springs or the like", base.name),
                     "close a loop with it")};
   if (const JointId same = find_joint(joint.name); same && same != links_[root].joint)
     return {refused(joint, "another joint has this name", "give it its own")};

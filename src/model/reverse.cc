@@ -7,10 +7,9 @@
 // the axes change places too. Only planar, spherical and free joints have other coordinates afterwards.
 #include "karakuri/model/reverse.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "core/compose.h"
 #include "karakuri/spatial/rotation.h"
 
 namespace karakuri {
@@ -86,10 +85,10 @@ void write_quat(const Mat3& R, double* q) {
 
 Result<Joint> reversed(const Joint& joint) {
   if (!can_turn(joint))
-    return Diagnostic{Severity::kError, fmt::format("joint '{}'", joint.name),
-                      fmt::format("it is {} and has springs, limits or the like that cannot be turned round",
-                                  name(joint.kind)),
-                      "attach the link as a loop, or leave them out"};
+    return Diagnostic{
+        Severity::kError, compose("joint '{}'", joint.name),
+        compose("it is {} and has springs, limits or the like that cannot be turned round", name(joint.kind)),
+        "attach the link as a loop, or leave them out"};
   Joint out = joint;
   std::swap(out.parent, out.child);
   std::swap(out.X_PF, out.X_CM);

@@ -3,7 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <numbers>
 
-#include <fmt/format.h>
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -47,8 +47,7 @@ std::optional<std::string> find_flaw(const Inertia& in) {
   if (!std::isfinite(in.mass) || !in.com.allFinite() || !in.about_com.allFinite()) {
     return "has a number that is not finite";
   }
-  if (!(in.mass > 0))
-    return fmt::format("has mass {:g} kg, but a moving link needs a mass above zero", in.mass);
+  if (!(in.mass > 0)) return compose("has mass {:g} kg, but a moving link needs a mass above zero", in.mass);
   const double size = in.about_com.cwiseAbs().maxCoeff();
   if ((in.about_com - in.about_com.transpose()).cwiseAbs().maxCoeff() > 1e-9 * size) {
     return "has a rotational inertia that is not symmetric";
@@ -58,12 +57,12 @@ std::optional<std::string> find_flaw(const Inertia& in) {
   // 1e-6: model files carry six digits, and a flat plate meets the triangle inequality with equality
   const double slack = 1e-6 * size;
   if (m[0] < -slack) {
-    return fmt::format(
+    return compose(
         "has a rotational inertia that is not positive definite (principal moments {:g}, {:g}, {:g})", m[0],
         m[1], m[2]);
   }
   if (m[0] + m[1] < m[2] - slack) {
-    return fmt::format(
+    return compose(
         "has principal moments {:g}, {:g}, {:g}, which violate the triangle inequality: "
         "no real body has one above the sum of the other two",
         m[0], m[1], m[2]);

@@ -1,12 +1,11 @@
 #include "karakuri/world/batch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "core/compose.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -26,11 +25,10 @@ Result<Batch> Batch::make(const World& world, int count, int threads) {
   std::vector<Diagnostic> flaws;
   if (count < 1 || count > kMostCopies)
     flaws.push_back(
-        refused(fmt::format("{} copies are asked for", count), fmt::format("ask for 1 to {}", kMostCopies)));
+        refused(compose("{} copies are asked for", count), compose("ask for 1 to {}", kMostCopies)));
   if (threads < 0 || threads > kMostThreads)
-    flaws.push_back(
-        refused(fmt::format("{} threads are asked for", threads),
-                fmt::format("ask for 1 to {}, or 0 for as many as the machine has", kMostThreads)));
+    flaws.push_back(refused(compose("{} threads are asked for", threads),
+                            compose("ask for 1 to {}, or 0 for as many as the machine has", kMostThreads)));
   if (!flaws.empty()) return flaws;
   return Batch(world, count, threads == 0 ? kMostThreads : threads);
 }
@@ -53,7 +51,7 @@ Batch::Batch(const World& world, int count, int threads)
 
 std::vector<Diagnostic> Batch::find_copy(int copy) const {
   if (copy >= 0 && copy < size()) return {};
-  return {refused(fmt::format("there is no copy {}", copy), fmt::format("they are 0 to {}", size() - 1))};
+  return {refused(compose("there is no copy {}", copy), compose("they are 0 to {}", size() - 1))};
 }
 
 /// A cut gives a tree a free joint, and so more coordinates.
@@ -114,7 +112,7 @@ std::vector<Diagnostic> Batch::step(int count) {
     const auto bad = std::find_if(values->begin(), values->end(), [](double x) { return !std::isfinite(x); });
     if (bad == values->end()) continue;
     const auto at = bad - values->begin();
-    return {refused(fmt::format("{}[{}][{}] is {}", name, at / nv_, at % nv_, *bad), "give finite numbers")};
+    return {refused(compose("{}[{}][{}] is {}", name, at / nv_, at % nv_, *bad), "give finite numbers")};
   }
   parallel_.for_each(size(), [&](int i, int) {
     give_inputs(i);
@@ -149,8 +147,8 @@ std::vector<Diagnostic> Batch::restore(int copy, const Snapshot& snapshot) {
 std::vector<Diagnostic> Batch::set_state(int copy, std::span<const double> q, std::span<const double> v) {
   if (std::vector<Diagnostic> flaws = find_copy(copy); !flaws.empty()) return flaws;
   if (static_cast<int>(q.size()) != nq_ || static_cast<int>(v.size()) != nv_)
-    return {refused(fmt::format("{} positions and {} velocities are given", q.size(), v.size()),
-                    fmt::format("a copy has {} and {}", nq_, nv_))};
+    return {refused(compose("{} positions and {} velocities are given", q.size(), v.size()),
+                    compose("a copy has {} and {}", nq_, nv_))};
   if (!worlds_[copy].set_state(q, v))
     return {
         refused(is_whole(copy) ? "one of the numbers is not finite" : "the structure of the copy has changed",

@@ -1,9 +1,8 @@
 // A running scene that changes: a new inside is made from the changed scene and given the old one's state.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 
+#include "core/compose.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -13,18 +12,18 @@ namespace {
 /// What `old` has and `now` has not, or joins in another way; empty: nothing.
 std::string find_missing(const World::Impl& now, const World::Impl& old) {
   for (const LinkEntry& link : old.model.links)
-    if (!now.model.find(link.id)) return fmt::format("link '{}' is gone", link.name);
+    if (!now.model.find(link.id)) return compose("link '{}' is gone", link.name);
   for (const JointEntry& joint : old.model.joints) {
     const JointEntry* kept = now.model.find(joint.id);
-    if (!kept) return fmt::format("joint '{}' is gone", joint.name);
+    if (!kept) return compose("joint '{}' is gone", joint.name);
     if (kept->kind != joint.kind || (kept->first_v < 0) != (joint.first_v < 0))
-      return fmt::format("joint '{}' was {} and is {}", joint.name, name(joint.kind), name(kept->kind));
+      return compose("joint '{}' was {} and is {}", joint.name, name(joint.kind), name(kept->kind));
     const Joint &a = now.scene.mechanism.joint(joint.id), &b = old.scene.mechanism.joint(joint.id);
     if (a.parent != b.parent || a.child != b.child)
-      return fmt::format("joint '{}' joins other links than before", joint.name);
+      return compose("joint '{}' joins other links than before", joint.name);
   }
   const auto fewer = [](const char* what, std::size_t is, std::size_t was) {
-    return is < was ? fmt::format("there are {} {} where {} were", is, what, was) : std::string();
+    return is < was ? compose("there are {} {} where {} were", is, what, was) : std::string();
   };
   for (const std::string& lack :
        {fewer("shapes", now.colliders.size(), old.colliders.size()),

@@ -1,11 +1,10 @@
 // From a scene to a world.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>
 
+#include "core/compose.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "world/impl.h"
 #include "world/scales.h"
@@ -30,16 +29,16 @@ void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
     for (const ShapePlacement& placement : link.shapes) {
       const Shape* shape = scene.shapes.find(placement.shape);
       if (!shape) {
-        flaws.push_back({Severity::kError, fmt::format("link '{}'", link.name),
+        flaws.push_back({Severity::kError, compose("link '{}'", link.name),
                          "one of its shapes does not exist", "add it to Scene::shapes"});
         continue;
       }
       const bool endless = shape->kind() == ShapeKind::kPlane || shape->kind() == ShapeKind::kHeightfield;
       if (endless && placement.mask != 0 && !stands_still(scene.mechanism, id))
-        flaws.push_back({Severity::kError, fmt::format("link '{}'", link.name),
-                         fmt::format("it moves, and a {} is part of it", to_string(shape->kind())),
+        flaws.push_back({Severity::kError, compose("link '{}'", link.name),
+                         compose("it moves, and a {} is part of it", to_string(shape->kind())),
                          "planes and heightfields belong to what stands still; use a box or mesh"});
-      for (Diagnostic& d : check(*shape, fmt::format("shape of link '{}'", link.name)))
+      for (Diagnostic& d : check(*shape, compose("shape of link '{}'", link.name)))
         flaws.push_back(std::move(d));
     }
   }
@@ -50,13 +49,13 @@ void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
     const SurfacePair& pair = scene.pairs[i];
     const Material *a = scene.mechanism.material(pair.a), *b = scene.mechanism.material(pair.b);
     if (!a || !b) {
-      const std::string known = a || b ? fmt::format(" (the other is '{}')", (a ? a : b)->name) : "";
-      flaws.push_back({Severity::kError, fmt::format("Scene::pairs[{}]", i),
-                       fmt::format("its {} material does not exist{}", a ? "second" : "first", known),
+      const std::string known = a || b ? compose(" (the other is '{}')", (a ? a : b)->name) : "";
+      flaws.push_back({Severity::kError, compose("Scene::pairs[{}]", i),
+                       compose("its {} material does not exist{}", a ? "second" : "first", known),
                        "add the material before the pair, or leave the pair out"});
     } else if (const auto flaw = find_flaw(pair.surface)) {
-      flaws.push_back({Severity::kError, fmt::format("surface of '{}' on '{}'", a->name, b->name),
-                       "it " + *flaw, fmt::format("correct Scene::pairs[{}].surface", i)});
+      flaws.push_back({Severity::kError, compose("surface of '{}' on '{}'", a->name, b->name), "it " + *flaw,
+                       compose("correct Scene::pairs[{}].surface", i)});
     }
   }
 }
@@ -64,13 +63,13 @@ void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
 void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
   const auto name = [&](LinkId id) {
     const LinkEntry* link = model.find(id);
-    return link ? fmt::format("'{}'", link->name) : std::string("a link that does not exist");
+    return link ? compose("'{}'", link->name) : std::string("a link that does not exist");
   };
   for (std::size_t i = 0; i < scene.no_contact.size(); ++i) {
     const auto& [a, b] = scene.no_contact[i];
     if (!model.find(a) || !model.find(b))
-      flaws.push_back({Severity::kError, fmt::format("Scene::no_contact[{}]", i),
-                       fmt::format("it names {} and {}", name(a), name(b)),
+      flaws.push_back({Severity::kError, compose("Scene::no_contact[{}]", i),
+                       compose("it names {} and {}", name(a), name(b)),
                        "add the links first, or leave the pair out"});
   }
 }
@@ -83,8 +82,8 @@ void check_initial(const Scene& scene, const Model& model, std::vector<Diagnosti
     const JointEntry* joint = model.find(initial.joint);
     if (!joint || joint->first_q < 0) {
       const auto at = static_cast<std::size_t>(&initial - scene.initial.data());
-      flaws.push_back({Severity::kError, fmt::format("Scene::initial[{}]", at),
-                       joint ? fmt::format("joint '{}' has no coordinates of its own", joint->name)
+      flaws.push_back({Severity::kError, compose("Scene::initial[{}]", at),
+                       joint ? compose("joint '{}' has no coordinates of its own", joint->name)
                              : std::string("it names a joint that does not exist"),
                        "leave it out, or name a joint of a tree that is not fixed"});
       continue;
@@ -92,11 +91,11 @@ void check_initial(const Scene& scene, const Model& model, std::vector<Diagnosti
     const int nq = q_size(joint->kind), nv = v_size(joint->kind);
     if ((!initial.q.empty() && static_cast<int>(initial.q.size()) != nq) ||
         (!initial.v.empty() && static_cast<int>(initial.v.size()) != nv))
-      flaws.push_back({Severity::kError, fmt::format("initial state of joint '{}'", joint->name),
-                       fmt::format("has {} positions and {} velocities", initial.q.size(), initial.v.size()),
-                       fmt::format("a {} joint has {} and {}", name(joint->kind), nq, nv)});
+      flaws.push_back({Severity::kError, compose("initial state of joint '{}'", joint->name),
+                       compose("has {} positions and {} velocities", initial.q.size(), initial.v.size()),
+                       compose("a {} joint has {} and {}", name(joint->kind), nq, nv)});
     else if (!finite(initial.q) || !finite(initial.v))
-      flaws.push_back({Severity::kError, fmt::format("initial state of joint '{}'", joint->name),
+      flaws.push_back({Severity::kError, compose("initial state of joint '{}'", joint->name),
                        "has numbers that are not finite", "give finite positions and velocities"});
   }
 }
@@ -106,9 +105,9 @@ std::string find_turning(const Scene& scene) {
   const auto turns = [](const Surface& s) { return s.torsional_friction > 0 || s.rolling_friction > 0; };
   for (const MaterialId id : scene.mechanism.material_ids())
     if (const Material& m = *scene.mechanism.material(id); turns(m.surface))
-      return fmt::format("material '{}'", m.name);
+      return compose("material '{}'", m.name);
   for (std::size_t i = 0; i < scene.pairs.size(); ++i)
-    if (turns(scene.pairs[i].surface)) return fmt::format("Scene::pairs[{}]", i);
+    if (turns(scene.pairs[i].surface)) return compose("Scene::pairs[{}]", i);
   return {};
 }
 
@@ -138,9 +137,9 @@ void check_explicit_springs(const WorldSettings& settings, const Scene& scene,
     const double mobility = kCorners * (1 / inertia.mass + (turning > 0 ? arm * arm / turning : 0));
     if (load * mobility < kBound) continue;
     return refuse(
-        fmt::format("dt (dt stiffness + 2 damping) is {:.3g} kg, more than the {:.3g} kg up to which link "
-                    "'{}' is stable",
-                    load, kBound / mobility, link.name),
+        compose("dt (dt stiffness + 2 damping) is {:.3g} kg, more than the {:.3g} kg up to which link "
+                "'{}' is stable",
+                load, kBound / mobility, link.name),
         "take a smaller dt or softer springs, or leave penalty.explicit out");
   }
 }
@@ -328,8 +327,7 @@ std::vector<Diagnostic> world_detail::check_settings(const WorldSettings& settin
   if (const std::string turning = find_turning(scene); !turning.empty())
     flaws.push_back(
         {Severity::kError, "settings: solver",
-         fmt::format("'lemke' knows sliding friction alone, but {} has torsional or rolling friction",
-                     turning),
+         compose("'lemke' knows sliding friction alone, but {} has torsional or rolling friction", turning),
          "choose solver default or springhead for the contact model 'pyramid'"});
   return flaws;
 }

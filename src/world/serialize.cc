@@ -1,13 +1,12 @@
 // A snapshot: magic, version, hash of the scene, length, the fields of Persistent in order, checksum. One
 // list of fields serves writing, reading and hashing. Little-endian, as all machines that we run on.
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
 
+#include "core/compose.h"
 #include "karakuri/core/hash.h"
 #include "world/impl.h"
 
@@ -292,18 +291,18 @@ std::string find_misfit(const Persistent& p, const World::Impl& w) {
                           {"impulses of couplings", p.relation_impulse.size(), relations},
                           {"chords of couplings", p.relation_chord.size(), relations}};
   for (const Count& c : counts)
-    if (c.held != c.needed) return fmt::format("it has {} {}, the scene {}", c.held, c.what, c.needed);
+    if (c.held != c.needed) return compose("it has {} {}, the scene {}", c.held, c.what, c.needed);
   if (!p.gravity.allFinite()) return "its gravity is not finite";
   for (const Attachment& a : p.attached) {
     const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);
     if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) ||
         !find_flaws(a.joint).empty())
-      return fmt::format("its joint '{}' cannot be attached in the scene", a.joint.name);
+      return compose("its joint '{}' cannot be attached in the scene", a.joint.name);
   }
   for (const Contact& c : p.contacts)
     for (const std::int32_t side : {c.collider_a, c.collider_b})
       if (side < 0 || static_cast<std::size_t>(side) >= colliders)
-        return fmt::format("it has a contact of shape {}, the scene {} shapes", side, colliders);
+        return compose("it has a contact of shape {}, the scene {} shapes", side, colliders);
   return {};
 }
 
@@ -341,8 +340,7 @@ std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
   visit(reader, scene);
   if (magic != kMagic) return {refuse("it does not begin as one", "give what World::snapshot() gave")};
   if (version != kVersion)
-    return {
-        refuse(fmt::format("it has version {}", version), fmt::format("this library reads {}", kVersion))};
+    return {refuse(compose("it has version {}", version), compose("this library reads {}", kVersion))};
   std::memcpy(&sum, bytes.data() + bytes.size() - 8, 8);
   if (checksum(bytes.first(bytes.size() - 8)) != sum)
     return {refuse("its checksum is wrong: it is damaged or cut off", "copy it whole, or take it again")};

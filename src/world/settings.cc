@@ -1,9 +1,9 @@
 #include "karakuri/world/settings.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
+
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -47,7 +47,7 @@ Result<Kind> find_in(const std::array<Name<Kind>, N>& names, std::string_view na
     if (n.name == name) return n.kind;
     known += (known.empty() ? "" : ", ") + std::string(n.name);
   }
-  return Diagnostic{Severity::kError, std::string(what), fmt::format("no {} is called '{}'", what, name),
+  return Diagnostic{Severity::kError, std::string(what), compose("no {} is called '{}'", what, name),
                     "known: " + known};
 }
 
@@ -62,19 +62,18 @@ void check_method(const WorldSettings& s, std::vector<Diagnostic>& flaws) {
   if (s.contact == ContactModel::kPyramid && s.solver != solver::Method::kDefault && solves_cone(s.solver))
     flaws.push_back(
         {Severity::kError, "settings: solver",
-         fmt::format("'{}' solves Coulomb's cone, but the contact model is 'pyramid'",
-                     solver::name_of(s.solver)),
+         compose("'{}' solves Coulomb's cone, but the contact model is 'pyramid'", solver::name_of(s.solver)),
          "choose solver default, springhead, dantzig, lemke or quickstep; or contact model cone"});
   if (s.solver == solver::Method::kNewton && s.max_newton == 0)
     flaws.push_back({Severity::kError, "settings: max_newton",
                      "is 0, and the solver 'newton' does nothing but these linear solves",
                      "set max_newton to 1 or more (10 by default), or choose another solver"});
   if (s.pyramid_faces >= 4 && s.pyramid_faces % 2 != 0)
-    flaws.push_back({Severity::kError, "settings: pyramid_faces", fmt::format("is {}", s.pyramid_faces),
+    flaws.push_back({Severity::kError, "settings: pyramid_faces", compose("is {}", s.pyramid_faces),
                      "expected an even number"});
   if (s.quickstep_relaxation >= 2)
     flaws.push_back({Severity::kError, "settings: quickstep_relaxation",
-                     fmt::format("is {:g}, with which iterations grow", s.quickstep_relaxation),
+                     compose("is {:g}, with which iterations grow", s.quickstep_relaxation),
                      "expected less than 2"});
 }
 
@@ -136,10 +135,9 @@ std::vector<Diagnostic> find_flaws(const WorldSettings& s) {
     if (c.may_follow && c.value == kFromScene) continue;
     const bool fits = (c.open ? c.value > c.least : c.value >= c.least) && c.value <= c.most;
     if (!fits)
-      flaws.push_back(
-          {Severity::kError, fmt::format("settings: {}", c.name), fmt::format("is {:g}", c.value),
-           fmt::format("expected {} {:g}, at most {:g}{}", c.open ? "more than" : "at least", c.least, c.most,
-                       c.may_follow ? "; or -1: it follows from the scene" : "")});
+      flaws.push_back({Severity::kError, compose("settings: {}", c.name), compose("is {:g}", c.value),
+                       compose("expected {} {:g}, at most {:g}{}", c.open ? "more than" : "at least", c.least,
+                               c.most, c.may_follow ? "; or -1: it follows from the scene" : "")});
   }
   check_method(s, flaws);
   return flaws;
@@ -154,8 +152,8 @@ std::vector<Diagnostic> find_notes(const WorldSettings& s) {
   const solver::Friction friction = solver::friction_of(s.solver);
   if (s.contact != ContactModel::kCone || friction == solver::Friction::kCone) return {};
   return {{Severity::kNote, "settings: solver",
-           fmt::format("the contact model is 'cone', but friction by '{}' is {}", solver::name_of(s.solver),
-                       solver::describe(friction)),
+           compose("the contact model is 'cone', but friction by '{}' is {}", solver::name_of(s.solver),
+                   solver::describe(friction)),
            "choose solver default, block, newton or pgs-isotropic for Coulomb's cone"}};
 }
 

@@ -3,13 +3,12 @@
 // A joint that is made is one more loop (Nakamura & Yamane's pseudo-closed chain): nothing is turned round or
 // compiled, and what it cuts off again costs nothing. Or, where it is asked for, it makes two trees one.
 // That, and a cut of a joint of a tree, is in tree_edits.cc.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <unordered_map>
 
+#include "core/compose.h"
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
@@ -22,7 +21,7 @@ using world_detail::Breaking;
 namespace {
 
 Diagnostic refused(const std::string& name, std::string what, std::string remedy) {
-  return {Severity::kError, fmt::format("joint '{}'", name), std::move(what), std::move(remedy)};
+  return {Severity::kError, compose("joint '{}'", name), std::move(what), std::move(remedy)};
 }
 
 /// Ids of joints that are made while running lie beyond those of the scene and are never used twice.

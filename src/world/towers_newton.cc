@@ -94,11 +94,6 @@ inline TowerMotion momentum(const TowerBody& b, const TowerMotion& m) {
   return p;
 }
 
-template <class Mask>
-inline bool any(Mask mask) {
-  return __builtin_reduce_or(mask) != 0;
-}
-
 /// (1) of one point that moves with u; the normal part is that of (2).
 struct Pull {
   V k, n, s, t;
@@ -119,7 +114,7 @@ inline void respond(TowerPoint& x, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
   const Pull p(x, x.u, inverse_alpha);
   const V works = select(p.n > zero, p.k, zero);
-  if (!any(p.slips())) {
+  if (!lanes::any(p.slips())) {
     const V on = select(p.n > zero, one, zero);
     x.impulse[0] = p.n, x.impulse[1] = on * p.s, x.impulse[2] = on * p.t;
     x.even = works;
@@ -140,7 +135,7 @@ inline V power(const TowerPoint& x, const V* u, const V* v, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
   const Pull p(x, u, inverse_alpha);
   V scale = select(p.n > zero, one, zero);
-  if (any(p.slips())) scale = select(p.sticks(), scale, p.most / larger(root(p.square), tiny));
+  if (lanes::any(p.slips())) scale = select(p.sticks(), scale, p.most / larger(root(p.square), tiny));
   return p.n * v[0] + scale * (p.s * v[1] + p.t * v[2]);
 }
 

@@ -25,7 +25,7 @@ void prepare(const TowerPushes& t, const TowerPatch& p, PushPoint& x) {
   if (p.other) add_motion(x.change, moved(t.body[p.other], unit));
   const V mobility = dot(x.normal, x.change.v) + dot(x.turn, x.change.w);
   x.inverse_mobility = select(mobility > V{}, all<V>(1) / mobility, V{});  // 0: a lane without this point
-  x.push = {};
+  x.push = V{};
 }
 
 void push_patch(TowerPushes& t, const TowerPatch& p) {

@@ -3,11 +3,10 @@
 // Only the trees that are touched are compiled (model/recompile.h). Everything that a world keeps is by body,
 // tree, coordinate or dof, and follows the model; or by collider, whose numbers never change; or by id. So
 // contacts, boxes of the broad phase, islands and sleep of all others stay as they are.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/compose.h"
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
@@ -23,7 +22,7 @@ using world_detail::TreeStatus;
 namespace {
 
 Diagnostic refused(const std::string& name, std::string what, std::string remedy) {
-  return {Severity::kError, fmt::format("joint '{}'", name), std::move(what), std::move(remedy)};
+  return {Severity::kError, compose("joint '{}'", name), std::move(what), std::move(remedy)};
 }
 
 // ---- what the arrays of a world do
@@ -377,7 +376,7 @@ Result<JointId> World::attach_as_tree(Joint joint) {
   const LoopRows rows = loop_rows(w.model.loops.back(), w.ws);
   for (int k = 0; k < rows.count && flaws.empty(); ++k)
     if (!(std::abs(rows.error[k]) <= kFits * w.scales.length / loop_row_unit(rows.row[k], w.scales.length)))
-      flaws.push_back(refused(joint.name, fmt::format("its frames are apart by {:.3g}", rows.error[k]),
+      flaws.push_back(refused(joint.name, compose("its frames are apart by {:.3g}", rows.error[k]),
                               "bring them together, or attach it as a loop"));
   std::vector<Coordinates> all;
   if (flaws.empty()) {

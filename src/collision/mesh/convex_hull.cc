@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
+#ifdef KARAKURI_HAVE_QHULL
 extern "C" {
 #include <libqhull_r/qhull_ra.h>
 }
+#endif
 
+#include "core/compose.h"
 #include "karakuri/collision/mesh.h"
 
 namespace karakuri {
@@ -49,6 +50,7 @@ double flatness(std::span<const Vec3> points, double* size) {
   return std::min({width[0], width[1], width[2]});
 }
 
+#ifdef KARAKURI_HAVE_QHULL
 // qhull writes its complaints to a stream; they are caught in memory so that nothing is printed.
 class Quiet {
  public:
@@ -112,6 +114,12 @@ bool run_qhull(std::span<const Vec3> points, bool triangulate, std::vector<Facet
   qh_memfreeshort(qh, &left, &total);
   return code == 0;
 }
+#else
+bool run_qhull(std::span<const Vec3>, bool, std::vector<Facet>&, std::string& complaint) {
+  complaint = "this library was built without qhull, which finds hulls";
+  return false;
+}
+#endif
 
 // Counter-clockwise about the outward normal: by angle about the middle, which lies inside a convex polygon.
 void sort_corners(std::span<const Vec3> points, Facet& f) {
@@ -231,8 +239,8 @@ Result<ConvexHull> hull_once(std::span<const Vec3> points) {
       return hull;
     }
   }
-  return hull_error(fmt::format("no hull could be made of {} points: {}", points.size(),
-                                complaint.empty() ? "its facets do not close" : complaint),
+  return hull_error(compose("no hull could be made of {} points: {}", points.size(),
+                            complaint.empty() ? "its facets do not close" : complaint),
                     "remove nearly coincident points");
 }
 
@@ -241,19 +249,18 @@ Result<ConvexHull> hull_once(std::span<const Vec3> points) {
 Result<ConvexHull> make_convex_hull(std::span<const Vec3> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!points[i].allFinite()) {
-      return hull_error(fmt::format("point {} is not finite", i), "remove it or mend the file it came from");
+      return hull_error(compose("point {} is not finite", i), "remove it or mend the file it came from");
     }
   }
   if (points.size() < 4) {
-    return hull_error(fmt::format("{} points span no volume; at least 4 are needed", points.size()), "");
+    return hull_error(compose("{} points span no volume; at least 4 are needed", points.size()), "");
   }
   double size;
   const double width = flatness(points, &size);
   // thinner than this, the facets' normals would be rounding
   if (!(width > 1e-9 * size)) {
-    return hull_error(
-        fmt::format("the points lie in a plane or on a line (width {:g} m of {:g} m)", width, size),
-        "give the part a thickness, or use a mesh as a surface");
+    return hull_error(compose("the points lie in a plane or on a line (width {:g} m of {:g} m)", width, size),
+                      "give the part a thickness, or use a mesh as a surface");
   }
   Result<ConvexHull> hull = hull_once(points);
   // qhull may find other facets, and fewer vertices, without the points inside: once all points are vertices

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -13,16 +13,16 @@ Result<Heightfield> make_heightfield(int columns, int rows, double size_x, doubl
     return Diagnostic{Severity::kError, "heightfield", std::move(what), ""};
   };
   if (columns < 2 || rows < 2 || columns > 1 << 14 || rows > 1 << 14) {
-    return error(fmt::format("has {} x {} vertices; 2 to 16384 each way are possible", columns, rows));
+    return error(compose("has {} x {} vertices; 2 to 16384 each way are possible", columns, rows));
   }
   if (!(size_x > 0) || !(size_y > 0) || !std::isfinite(size_x) || !std::isfinite(size_y)) {
-    return error(fmt::format("spans {:g} x {:g} m; both must be positive", size_x, size_y));
+    return error(compose("spans {:g} x {:g} m; both must be positive", size_x, size_y));
   }
   if (heights.size() != static_cast<std::size_t>(columns) * rows) {
-    return error(fmt::format("has {} heights for {} x {} vertices", heights.size(), columns, rows));
+    return error(compose("has {} heights for {} x {} vertices", heights.size(), columns, rows));
   }
   for (std::size_t i = 0; i < heights.size(); ++i) {
-    if (!std::isfinite(heights[i])) return error(fmt::format("height {} is not finite", i));
+    if (!std::isfinite(heights[i])) return error(compose("height {} is not finite", i));
   }
   Heightfield f;
   f.columns = columns, f.rows = rows;

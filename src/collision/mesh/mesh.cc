@@ -6,9 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
 #include "collision/mesh/mesh_tree.h"
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -328,7 +327,7 @@ Result<Mesh> make_mesh(std::span<const Vec3> vertices, std::span<const Triangle>
     if (found.components == 1) mesh.hull = hull_if_convex(mesh);
   }
   if (mesh.use == MeshUse::kSolid && !(mesh.solid.mass > 0)) {
-    return Diagnostic{Severity::kError, "mesh", fmt::format("encloses no volume ({:g} m^3)", mesh.solid.mass),
+    return Diagnostic{Severity::kError, "mesh", compose("encloses no volume ({:g} m^3)", mesh.solid.mass),
                       "use it as a surface, or give it a thickness"};
   }
   return mesh;

@@ -1,19 +1,23 @@
 // A mesh report in words.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include "core/compose.h"
 #include "karakuri/collision/mesh.h"
 
 namespace karakuri {
 
 namespace {
 
+std::string list_of(const auto& numbers) {
+  std::string text;
+  for (const int number : numbers) text += compose(text.empty() ? "{}" : ", {}", number);
+  return text;
+}
+
 void tell(std::vector<Diagnostic>& all, Severity severity, const MeshFinding& finding, const char* thing,
           const char* what, const char* remedy) {
   if (finding.count == 0) return;
   all.push_back({severity, "mesh",
-                 fmt::format("{} {} {}: {}{}", finding.count, thing, what, fmt::join(finding.first, ", "),
-                             finding.count > static_cast<int>(finding.first.size()) ? ", ..." : ""),
+                 compose("{} {} {}: {}{}", finding.count, thing, what, list_of(finding.first),
+                         finding.count > static_cast<int>(finding.first.size()) ? ", ..." : ""),
                  remedy});
 }
 
@@ -36,7 +40,7 @@ std::vector<Diagnostic> to_diagnostics(const MeshReport& r, MeshUse use) {
        "");
   if (r.inside_out > 0) {
     all.push_back({Severity::kWarning, "mesh",
-                   fmt::format("{} of {} parts were inside out and were turned", r.inside_out, r.components),
+                   compose("{} of {} parts were inside out and were turned", r.inside_out, r.components),
                    ""});
   }
   if (r.components == 0) all.push_back({Severity::kError, "mesh", "has no usable faces", ""});

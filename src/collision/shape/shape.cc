@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
+#include "core/compose.h"
 
 namespace karakuri {
 
@@ -51,11 +51,10 @@ std::vector<Diagnostic> check(const Shape& shape, const std::string& where) {
   const bool thin_capsule = shape.kind() == ShapeKind::kCapsule && s.z() >= 0 && s.z() < kLeast;
   const double least = thin_capsule ? std::min(s.x(), s.y()) : s.minCoeff();
   if (!s.allFinite() || !(least >= kLeast) || s.maxCoeff() > kMost) {
-    found.push_back(
-        {Severity::kError, where,
-         fmt::format("{} has size ({:g}, {:g}, {:g}) m; every size must be between {:g} and {:g} m",
-                     to_string(shape.kind()), s.x(), s.y(), s.z(), kLeast, kMost),
-         "check the sizes and the units"});
+    found.push_back({Severity::kError, where,
+                     compose("{} has size ({:g}, {:g}, {:g}) m; every size must be between {:g} and {:g} m",
+                             to_string(shape.kind()), s.x(), s.y(), s.z(), kLeast, kMost),
+                     "check the sizes and the units"});
   }
   return found;
 }
