@@ -23,7 +23,7 @@ class CMakeBuild(build_ext):
         build = pathlib.Path(os.environ.get("KARAKURI_BUILD", ROOT / "build" / preset))
         if "KARAKURI_BUILD" not in os.environ:
             if not (build / "build.ninja").exists():
-                cmake("--preset", preset)
+                cmake("--preset", preset, "-DKARAKURI_TESTS=OFF", "-DKARAKURI_BENCH=OFF")
             cmake("--build", build, "--target", "karakuri_python", "karakuri_host", "karakuri_cli")
         # beside karakuri/_karakuri.so, as setuptools asks for it
         target = pathlib.Path(self.get_ext_fullpath(extension.name)).resolve().parent.parent

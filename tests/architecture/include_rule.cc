@@ -2,7 +2,7 @@
 //   1. a module includes itself and modules of lower levels, and `world` not `control`;
 //   2. public headers include no private ones, and from session upwards no private ones of other modules;
 //   3. below level 6, nothing that calls the operating system, prints, or serves, and threads only in
-//   src/core.
+//   src/core; and no library but Eigen, besides qhull in collision.
 #include "architecture/include_rule.h"
 
 #include <algorithm>
@@ -37,6 +37,10 @@ constexpr std::array kSystemHeaders = {
     "unistd.h", "fcntl.h",   "poll.h",  "signal.h", "csignal",  "dlfcn.h",    "termios.h",
     "syslog.h", "windows.h", "sys/",    "linux/",   "netinet/", "arpa/",      "netdb.h",
     "boost/",   "iostream",  "fstream", "print",    "spdlog/",  "filesystem", "ifaddrs.h"};
+
+/// What the engine may include of other libraries, and which module of it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kEngineLibraries = {
+    {{"Eigen/", ""}, {"tbb/", "core"}, {"libqhull_r/", "collision"}}};
 
 /// An entry that ends in '/' stands for a folder.
 bool names(std::string_view entry, std::string_view header) {
@@ -93,6 +97,11 @@ std::optional<std::string> flaw_of_system_header(const Place& from, const std::s
   if (any_names(kThreadHeaders, header) && (from.module != "core" || from.is_public)) {
     return "threads are reached through src/core alone";
   }
+  const auto allowed = [&](const auto& library) {
+    return names(library.first, header) && (library.second.empty() || library.second == from.module);
+  };
+  if (header.find('/') != std::string::npos && !std::ranges::any_of(kEngineLibraries, allowed))
+    return "levels 0 to 5 need no library but Eigen";
   return std::nullopt;
 }
 

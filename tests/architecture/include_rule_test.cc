@@ -92,6 +92,15 @@ TEST_F(SyntheticTree, SystemStaysOutOfTheEngine) {
   expect_fine("src/core/parallel.cc", "tbb/parallel_for.h");
 }
 
+TEST_F(SyntheticTree, TheEngineNeedsNoLibraryButEigen) {
+  expect_fine("src/world/a.cc", "Eigen/Core");
+  expect_fine("src/core/a.cc", "tbb/parallel_for.h");
+  expect_fine("src/collision/a.cc", "libqhull_r/qhull_ra.h");
+  expect_fine("src/io/a.cc", "fmt/format.h");
+  expect_refused("src/world/a.cc", "fmt/format.h", "no library but Eigen");
+  expect_refused("src/solver/a.cc", "libqhull_r/qhull_ra.h", "no library but Eigen");
+}
+
 TEST_F(SyntheticTree, EveryModuleHasALevel) {
   EXPECT_THAT(findings_in("src/magic/wand.cc", ""),
               testing::ElementsAre("src/magic/wand.cc:1: 'magic' has no place in the table of levels"));

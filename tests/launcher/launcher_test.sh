@@ -51,6 +51,19 @@ if script -qec true /dev/null >/dev/null 2>&1; then  # as on a terminal, where o
 fi
 expect 2 'no test is selected by: no_such_test' "$karakuri" test no_such_test
 
+# packages by need: what a command needs, and no more; without apt-get nothing is installed unasked
+packages() { bash -c 'root=$0; source "$root/tools/common.sh"; packages_of "$@"' "$project" "$@"; }
+expect 0 '^clang-19$' packages run
+for peer in libmujoco-dev libgtest-dev chromium nodejs pybind11-dev clang-format-19; do
+  if packages run | grep -qx "$peer"; then
+    echo "FAILED: the commands that need no $peer install it" && failures=$((failures + 1))
+  fi
+  expect 0 "^$peer\$" packages run page render python test develop
+done
+expect 0 '^-DKARAKURI_TESTS=OFF' bash -c 'root=$0; source "$root/tools/common.sh"; options_of release run' "$project"
+expect 0 '^-DKARAKURI_TESTS=ON' bash -c 'root=$0; source "$root/tools/common.sh"; options_of release run python test' "$project"
+expect 0 '^karakuri ' "$karakuri" --no-install --version
+
 # one build at a time in a folder: the second waits, and says so
 mkdir "$scratch/locked" "$scratch/locked/build"
 cat >"$scratch/locked/build.sh" <<TXT
