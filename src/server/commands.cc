@@ -51,10 +51,10 @@ Value value_of(const Json& json) {
 
 namespace {
 
-constexpr std::size_t kMostSignals = 256;
-constexpr double kDragFrequency = 2.5;  // of the dragged tree on the mouse's spring [Hz]
-constexpr double kDragDamping = 0.7;    // of critical
-constexpr int kMostSteps = 100'000;     // asked for and not yet made
+constexpr std::size_t kMostUnknown = 16;  // signals: to see what may have been meant takes long
+constexpr double kDragFrequency = 2.5;    // of the dragged tree on the mouse's spring [Hz]
+constexpr double kDragDamping = 0.7;      // of critical
+constexpr int kMostSteps = 100'000;       // asked for and not yet made
 constexpr double kPushSeconds = 0.1;
 constexpr double kPushSpeed = 1.5;  // what a push gives to a free body [m/s]
 
@@ -167,6 +167,10 @@ LiveSession::Impl::Errors LiveSession::Impl::subscribe(ClientId id, const Json& 
       errors.push_back(refused(fmt::format("more than {} signals at once", kMostSignals)));
       break;
     }
+    if (errors.size() >= kMostUnknown) {
+      errors.push_back(refused("the others were not looked for", "subscribe to signals that are there"));
+      break;
+    }
     const Result<Signal> found = session.find(name.get<std::string>());
     if (!found.ok()) {
       errors.insert(errors.end(), found.errors().begin(), found.errors().end());
@@ -272,7 +276,7 @@ LiveSession::Impl::Errors LiveSession::Impl::set(const Json& message) {
   if (!differs) also([&](Session& s) { s.set(key, value); });
   wake_all();
   restart_clock();
-  broadcast({{"type", "settings"}, {"settings", settings_json(session)}});
+  publish(Latest::kSettings, {{"type", "settings"}, {"settings", settings_json(session)}});
   return {};
 }
 

@@ -25,7 +25,22 @@ std::string_view view(beast::string_view text) { return {text.data(), text.size(
 }  // namespace
 
 Http::Http(Server::Impl& server, tcp::socket socket, Slot slot)
-    : server_(server), slot_(std::move(slot)), stream_(std::move(socket)) {}
+    : server_(server), slot_(std::move(slot)), stream_(std::move(socket)) {
+  stranger_ = server_.strangers.insert(server_.strangers.end(), this);
+}
+
+Http::~Http() { is_known(); }
+
+void Http::is_known() {
+  if (const auto place = std::exchange(stranger_, std::nullopt)) server_.strangers.erase(*place);
+}
+
+void Http::give_way() {
+  Error ignored;
+  end_now(stream_, ignored);
+  is_known();
+  slot_.free();
+}
 
 void Http::read() {
   parser_.emplace();
@@ -34,7 +49,9 @@ void Http::read() {
   stream_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(server_.options.request_seconds)));
   http::async_read(stream_, input_, *parser_, [self = shared_from_this()](Error error, std::size_t) {
-    if (error == http::error::end_of_stream || error == beast::error::timeout) return;  // the socket closes
+    if (error == http::error::end_of_stream || error == beast::error::timeout ||
+        error == asio::error::operation_aborted)
+      return;  // the socket closes
     if (error) return self->answer(http::status::bad_request, "This is not a request that is understood.\n");
     self->handle(self->parser_->release());
   });
@@ -53,6 +70,7 @@ void Http::handle(const Request& request) {
   if ((is_page || is_socket) && !server_.is_token(token_in(target)))
     return answer(http::status::unauthorized,
                   "The token is missing or of another run: use the address as it was printed.\n");
+  if (is_page || is_socket) is_known();
   if (is_socket) return upgrade(request);
   if (request.method() != http::verb::get)
     return answer(http::status::method_not_allowed, "Only GET is served.\n");

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
@@ -51,13 +54,16 @@ class Slot {
   explicit Slot(int& count) : count_(&count) { ++*count_; }
   Slot(Slot&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
   Slot& operator=(Slot&&) = delete;
-  ~Slot() {
-    if (count_) --*count_;
+  ~Slot() { free(); }
+  void free() {
+    if (int* count = std::exchange(count_, nullptr)) --*count;
   }
 
  private:
   int* count_;
 };
+
+constexpr std::size_t kMessageBytes = 64;  // of one without what it says
 
 /// What waits for one client. Guarded by Server::Impl::mutex.
 struct Outbox {
@@ -65,11 +71,27 @@ struct Outbox {
     bool binary = false;
     Bytes shared;
     std::string own;
+    Latest kind = Latest::kNothing;
+    /// What it counts; what is kept for all clients anyway is not this one's.
+    std::size_t cost() const {
+      return kind != Latest::kNothing ? 0 : kMessageBytes + own.size() + (shared ? shared->size() : 0);
+    }
   };
   std::deque<Message> kept;
   std::optional<Message> status, frame;  // the last ones alone
-  std::size_t bytes = 0;                 // that `kept` holds for this client alone
+  std::size_t bytes = 0;                 // of `kept` and of what is on its way
   bool overflow = false;
+
+  /// A message alone may be larger than the room.
+  void keep(Message message, std::size_t room);
+  void replace(Message message);
+};
+
+/// What one client did and nobody has taken yet. Guarded by Server::Impl::mutex. It outlives the connection.
+struct Inbox {
+  std::deque<ClientEvent> events;
+  std::size_t bytes = 0;
+  bool full = false;  // the connection is not read until there is room
 };
 
 /// A client's WebSocket.
@@ -79,13 +101,14 @@ class Socket : public std::enable_shared_from_this<Socket> {
   void accept(const Request& request);
   /// Sends what waits, if nothing is on its way.
   void pump();
+  void read();
   void close();
 
   Outbox outbox;
 
  private:
-  void read();
   void fail();
+  void written();
 
   Server::Impl& server_;
   const ClientId id_;
@@ -93,8 +116,10 @@ class Socket : public std::enable_shared_from_this<Socket> {
   websocket::stream<Stream> stream_;
   beast::flat_buffer input_;
   Outbox::Message sending_;
-  bool writing_ = false, open_ = false, told_ = false;
+  bool writing_ = false, sending_kept_ = false, open_ = false, told_ = false;
 };
+
+class Http;
 
 }  // namespace server_detail
 
@@ -105,7 +130,11 @@ struct Server::Impl {
   /// Empty when it listens.
   std::vector<Diagnostic> listen();
   void accept();
-  void tell(ClientEvent event);
+  /// False: there is no room for more of this client now; its Socket::read() is called when there is.
+  bool tell(ClientEvent event);
+  std::optional<ClientEvent> take();
+  void watch_work();
+  void tell_busy(double seconds, const char* what);
   bool is_token(std::string_view given) const;
   template <class Change>
   void post(ClientId client, const Change& change);
@@ -116,16 +145,21 @@ struct Server::Impl {
   std::uint16_t port = 0;
   bool loopback_only = true;
 
-  int connections = 0;  // outlives the connections, which io keeps
+  // these outlive the connections, which io keeps
+  int connections = 0;
+  std::list<server_detail::Http*> strangers;  // have not shown the token yet; the oldest first
   server_detail::asio::io_context io{1};
   server_detail::tcp::acceptor acceptor{io};
+  server_detail::asio::steady_timer timer{io};
   ClientId last_client = 0;
   std::thread thread;
 
   std::mutex mutex;
   std::map<ClientId, std::shared_ptr<server_detail::Socket>> sockets;
-  std::vector<ClientEvent> events;
-  std::size_t event_bytes = 0;  // of their texts
+  std::map<ClientId, server_detail::Inbox> inboxes;  // none is empty
+  ClientId last_taken = 0;                           // whose turn it was
+  const char* work = nullptr;                        // what the caller does since:
+  std::chrono::steady_clock::time_point work_begin{};
 };
 
 }  // namespace karakuri

@@ -47,7 +47,9 @@ struct LiveSession::Impl {
   void notice_time();
   void send_due();
   void send_ui();
+  /// For a slice of wall time, or one message that takes longer.
   void handle_events();
+  void handle(const ClientEvent& event);
   void greet(ClientId id);
   void describe_scene();
   void send_frames();
@@ -58,6 +60,8 @@ struct LiveSession::Impl {
   /// What is doubtful in the scene, and what is frozen.
   Json troubles_json() const;
   void broadcast(const Json& message);
+  /// The same, where the last one of its kind alone is worth sending.
+  void publish(Latest kind, const Json& message);
   void send_scene(ClientId id);
   /// The clock goes on from here.
   void restart_clock();
@@ -124,6 +128,20 @@ struct LiveSession::Impl {
 };
 
 namespace server_detail {
+
+/// Clients are told what takes long, as long as this lives.
+class Doing {
+ public:
+  Doing(Server& server, const char* what) : server_(server) { server_.doing(what); }
+  ~Doing() { server_.doing(nullptr); }
+  Doing(const Doing&) = delete;
+  Doing& operator=(const Doing&) = delete;
+
+ private:
+  Server& server_;
+};
+
+constexpr std::size_t kMostSignals = 256;  // in one message
 
 // ---- reading messages; what does not fit is thrown as std::exception with what was expected
 

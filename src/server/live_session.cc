@@ -2,6 +2,7 @@
 #include "karakuri/server/live_session.h"
 
 #include <cmath>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -113,6 +114,7 @@ void LiveSession::Impl::forgive_lateness() {
 }
 
 void LiveSession::Impl::one_step(const std::function<void()>& step) {
+  const Doing doing(server, "a step");
   step();
   after_step();
 }
@@ -136,6 +138,7 @@ void LiveSession::Impl::after_step() {
 // ---- stepped by somebody else
 
 void LiveSession::Impl::serve() {
+  server.doing(nullptr);
   notice_time();
   handle_events();
   if (clients.empty()) paused = false, single_steps = 0;  // nobody is there to go on
@@ -158,14 +161,17 @@ void LiveSession::serve() { impl_->serve(); }
 void LiveSession::touched() { impl_->changed = true; }
 
 bool LiveSession::may_step(bool real_time) const {
-  const Impl& s = *impl_;
-  if (s.clients.empty() || s.single_steps > 0) return true;
+  Impl& s = *impl_;
   const double half = 0.5 * s.session.world().settings().dt;
-  return !s.paused && (!real_time || s.session.time() + half <= s.due());
+  const bool may = s.clients.empty() || s.single_steps > 0 ||
+                   (!s.paused && (!real_time || s.session.time() + half <= s.due()));
+  if (may) s.server.doing("a step");
+  return may;
 }
 
 void LiveSession::stepped() {
   Impl& s = *impl_;
+  s.server.doing(nullptr);
   s.after_step();
   s.single_steps = std::max(0, s.single_steps - 1);
   s.seen_time = s.session.time();
@@ -210,34 +216,44 @@ LiveSession::Impl::Json LiveSession::Impl::troubles_json() const {
 // ---- clients
 
 void LiveSession::Impl::handle_events() {
-  for (ClientEvent& event : server.take_events()) {
-    switch (event.kind) {
-      case ClientEventKind::kOpened: greet(event.client); break;
-      case ClientEventKind::kMessage:
-        if (!event.binary) perform(event.client, event.text);
-        break;
-      case ClientEventKind::kClosed:
-        if (const auto found = clients.find(event.client); found != clients.end()) {
-          end_drag(event.client);
-          clients.erase(found);
-        }
-        break;
-    }
+  const auto start = Clock::now();
+  do {
+    const std::optional<ClientEvent> event = server.take_event();
+    if (!event) return;
+    const Doing doing(server, "a request of a page");
+    handle(*event);
+  } while (seconds(Clock::now() - start) < kSliceSeconds);
+}
+
+void LiveSession::Impl::handle(const ClientEvent& event) {
+  switch (event.kind) {
+    case ClientEventKind::kOpened: return greet(event.client);
+    case ClientEventKind::kMessage:
+      if (!event.binary) perform(event.client, event.text);
+      return;
+    case ClientEventKind::kClosed:
+      if (const auto found = clients.find(event.client); found != clients.end()) {
+        end_drag(event.client);
+        clients.erase(found);
+      }
   }
 }
 
 void LiveSession::Impl::send_scene(ClientId id) {
   if (!description_fits) describe_scene();
-  server.send_shared(id, scene_text, false);
-  server.send_shared(id, description.geometry, true);
-  server.send_text(id, dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+  const auto properties = std::make_shared<const std::string>(
+      dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+  server.send_latest(id, Latest::kScene, scene_text);
+  server.send_latest(id, Latest::kGeometry, description.geometry, true);
+  server.send_latest(id, Latest::kProperties, properties);
 }
 
 void LiveSession::Impl::greet(ClientId id) {
   if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
   clients[id] = {};
   send_scene(id);
-  server.send_text(id, dump({{"type", "settings"}, {"settings", settings_json(session)}}));
+  const Json settings = {{"type", "settings"}, {"settings", settings_json(session)}};
+  server.send_latest(id, Latest::kSettings, std::make_shared<const std::string>(dump(settings)));
   for (const Diagnostic& d : session.told_of_solver()) server.send_text(id, dump(problem_json(d, nullptr)));
   changed = true;
   last_status = {};
@@ -248,12 +264,17 @@ void LiveSession::Impl::broadcast(const Json& message) {
   for (const auto& [id, client] : clients) server.send_text(id, text);
 }
 
+void LiveSession::Impl::publish(Latest kind, const Json& message) {
+  const auto text = std::make_shared<const std::string>(dump(message));
+  for (const auto& [id, client] : clients) server.send_latest(id, kind, text);
+}
+
 /// Sliders, buttons, texts and plots have changed. Who comes later has them with the scene.
 void LiveSession::Impl::send_ui() {
   seen_ui = session.ui_version();
   last_ui = Clock::now();
   description_fits = false;
-  broadcast(ui_json(session));
+  publish(Latest::kUi, ui_json(session));
   changed = true;
 }
 

@@ -87,7 +87,7 @@ LiveSession::Impl::Errors LiveSession::Impl::edit(const Json& message) {
   if (!errors.empty()) return errors;
   also([&](Session& s) { s.edit(change); });
   scene_changed(session.world().scene_hash() == before);
-  broadcast({{"type", "properties"}, {"properties", properties_json(session)}});
+  publish(Latest::kProperties, {{"type", "properties"}, {"properties", properties_json(session)}});
   return {};
 }
 
@@ -135,6 +135,8 @@ LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
 
 namespace {
 
+constexpr std::size_t kRoomForFile = 4u << 20;  // half of it is for all else that this client is sent
+
 /// What a browser may call a file.
 std::string file_name(const std::string& name) {
   std::string out;
@@ -145,8 +147,11 @@ std::string file_name(const std::string& name) {
 /// Those that the client has open are the scene's from now on.
 std::vector<Diagnostic> take_plots(LoadedScene& scene, const Json& plots) {
   std::vector<Plot> taken;
+  std::size_t signals = 0;
   for (const Json& one : plots) {
     Plot plot{one.at("title").get<std::string>(), one.at("signals").get<std::vector<std::string>>()};
+    if ((signals += plot.signals.size() + 1) > kMostSignals)
+      return {refused(fmt::format("more than {} plots and signals in them", kMostSignals))};
     for (const std::string& signal : plot.signals) {
       const Result<Reference> found = find_signal(scene, signal);
       if (!found.ok()) return found.errors();
@@ -183,8 +188,11 @@ LoadedScene present_scene(const Session& session) {
 
 }  // namespace
 
-/// As one file: a native scene, or where it has meshes a tar archive of it with them.
+/// As one file: a native scene, or where it has meshes a tar archive of it with them. Who does not read what
+/// was saved before gets no more.
 LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
+  const Diagnostic later = refused("files that were saved before are still on their way", "save again later");
+  if (server.room(id) < kRoomForFile) return {later};
   LoadedScene now = present_scene(session);
   if (message.contains("plots")) {
     Errors errors = take_plots(now, message["plots"]);
@@ -204,7 +212,9 @@ LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& messa
              length = static_cast<std::uint32_t>(name.size());
   std::string bytes;
   for (const std::uint32_t x : {kind, length}) bytes.append(reinterpret_cast<const char*>(&x), sizeof x);
-  server.send_shared(id, std::make_shared<const std::string>(bytes + name + content), true);
+  bytes += name + content;
+  if (server.room(id) < bytes.size() + kRoomForFile / 2) return {later};
+  server.send_shared(id, std::make_shared<const std::string>(std::move(bytes)), true);
   if (session.world().attachments().size() > 0)
     return {refused("joints that were made while it ran are not in the saved scene")};
   return {};

@@ -2,6 +2,7 @@
 #include "karakuri/server/server.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include <fmt/format.h>
@@ -15,7 +16,10 @@ using namespace server_detail;
 
 namespace {
 
-constexpr std::size_t kMostEvents = 10'000, kMostEventBytes = 16u << 20;
+constexpr std::size_t kLittle = 1u << 20;         // waits, and a message may be as large as it is [bytes]
+constexpr std::size_t kMostInboxes = 1000;        // of connections that came, and most of them went
+constexpr double kBusySeconds = 0.25;             // of work until it is told
+constexpr std::chrono::milliseconds kWatch{100};  // between two looks at it
 
 /// 128 bits from the system's source.
 std::string make_token() {
@@ -33,6 +37,7 @@ Result<Server> Server::start(const ServerOptions& options) {
   auto impl = std::make_unique<Impl>(options, std::move(*bundle));
   if (auto errors = impl->listen(); !errors.empty()) return errors;
   impl->accept();
+  impl->watch_work();
   impl->thread = std::thread([server = impl.get()] { server->io.run(); });
   return Server(std::move(impl));
 }
@@ -79,11 +84,13 @@ Server::Impl::~Impl() {
   sockets.clear();
 }
 
+/// Where all places are taken, the one who has waited longest without showing the token gives way.
 void Server::Impl::accept() {
   acceptor.async_accept([this](Error error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     // one too many is closed at once: the queue of the system must not fill up with them
     if (!error) socket.set_option(tcp::no_delay(true), error);
+    if (!error && connections >= options.max_connections && !strangers.empty()) strangers.front()->give_way();
     if (!error && connections < options.max_connections)
       std::make_shared<Http>(*this, std::move(socket), Slot(connections))->read();
     accept();
@@ -101,20 +108,57 @@ bool Server::Impl::is_token(std::string_view given) const {
 
 // ---- the two sides
 
-void Server::Impl::tell(ClientEvent event) {
+bool Server::Impl::tell(ClientEvent event) {
   const std::lock_guard lock(mutex);
-  const std::size_t bytes = event.text.size();
-  if (event.kind == ClientEventKind::kMessage &&
-      (events.size() >= kMostEvents || event_bytes + bytes > kMostEventBytes))
-    return;
-  event_bytes += bytes;
-  events.push_back(std::move(event));
+  Inbox& inbox = inboxes[event.client];
+  const bool unseen = !inbox.events.empty() && inbox.events.front().kind == ClientEventKind::kOpened;
+  if (event.kind == ClientEventKind::kClosed && unseen && inboxes.size() > kMostInboxes) {
+    inboxes.erase(event.client);
+    return false;
+  }
+  inbox.bytes += event.text.size() + kMessageBytes;
+  inbox.events.push_back(std::move(event));
+  return !(inbox.full = inbox.bytes > options.max_inbox);
 }
 
+std::optional<ClientEvent> Server::Impl::take() {
+  const std::lock_guard lock(mutex);
+  auto next = inboxes.upper_bound(last_taken);
+  if (next == inboxes.end()) next = inboxes.begin();
+  if (next == inboxes.end()) return std::nullopt;
+  Inbox& inbox = next->second;
+  ClientEvent event = std::move(inbox.events.front());
+  inbox.events.pop_front();
+  inbox.bytes -= event.text.size() + kMessageBytes;
+  last_taken = event.client;
+  if (inbox.full && inbox.bytes <= options.max_inbox / 2) {
+    inbox.full = false;
+    if (const auto found = sockets.find(event.client); found != sockets.end())
+      asio::post(io, [socket = found->second] { socket->read(); });
+  }
+  if (inbox.events.empty()) inboxes.erase(next);
+  return event;
+}
+
+std::optional<ClientEvent> Server::take_event() { return impl_->take(); }
+
 std::vector<ClientEvent> Server::take_events() {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->event_bytes = 0;
-  return std::exchange(impl_->events, {});
+  std::vector<ClientEvent> all;
+  while (std::optional<ClientEvent> event = impl_->take()) all.push_back(std::move(*event));
+  return all;
+}
+
+void Outbox::keep(Message message, std::size_t room) {
+  const std::size_t cost = message.cost();
+  overflow |= bytes > kLittle && bytes + cost > room;
+  if (overflow) return;
+  bytes += cost;
+  kept.push_back(std::move(message));
+}
+
+void Outbox::replace(Message message) {
+  std::erase_if(kept, [&](const Message& m) { return m.kind == message.kind; });
+  kept.push_back(std::move(message));
 }
 
 template <class Change>
@@ -131,18 +175,26 @@ void Server::Impl::post(ClientId client, const Change& change) {
 }
 
 void Server::send_text(ClientId client, std::string text) {
-  impl_->post(client, [&](Outbox& box) {
-    box.bytes += text.size();
-    box.overflow |= box.bytes > impl_->options.max_backlog || box.kept.size() >= kMostEvents;
-    if (!box.overflow) box.kept.push_back({false, nullptr, std::move(text)});
-  });
+  impl_->post(client,
+              [&](Outbox& box) { box.keep({false, nullptr, std::move(text)}, impl_->options.max_backlog); });
 }
 
 void Server::send_shared(ClientId client, Bytes bytes, bool binary) {
-  impl_->post(client, [&](Outbox& box) {
-    box.overflow |= box.kept.size() >= kMostEvents;
-    if (!box.overflow) box.kept.push_back({binary, std::move(bytes), {}});
-  });
+  impl_->post(client,
+              [&](Outbox& box) { box.keep({binary, std::move(bytes), {}}, impl_->options.max_backlog); });
+}
+
+void Server::send_latest(ClientId client, Latest kind, Bytes bytes, bool binary) {
+  impl_->post(client, [&](Outbox& box) { box.replace({binary, std::move(bytes), {}, kind}); });
+}
+
+std::size_t Server::room(ClientId client) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->sockets.find(client);
+  if (found == impl_->sockets.end()) return 0;
+  const std::size_t bytes = found->second->outbox.bytes, most = impl_->options.max_backlog;
+  if (bytes <= kLittle) return std::numeric_limits<std::size_t>::max();
+  return most - std::min(most, bytes);
 }
 
 void Server::send_status(ClientId client, Bytes text) {
@@ -158,6 +210,44 @@ bool Server::wants_frame(ClientId client) const {
   const std::lock_guard lock(impl_->mutex);
   const auto found = impl_->sockets.find(client);
   return found != impl_->sockets.end() && !found->second->outbox.frame;
+}
+
+// ---- long work
+
+void Server::doing(const char* what) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->work = what;
+  impl_->work_begin = std::chrono::steady_clock::now();
+}
+
+void Server::Impl::watch_work() {
+  timer.expires_after(kWatch);
+  timer.async_wait([this](Error error) {
+    if (error) return;
+    double seconds = 0;
+    const char* what = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      what = work;
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - work_begin).count();
+    }
+    if (what && seconds > kBusySeconds) tell_busy(seconds, what);
+    watch_work();
+  });
+}
+
+void Server::Impl::tell_busy(double seconds, const char* what) {
+  const auto text = std::make_shared<const std::string>(
+      fmt::format(R"({{"type":"busy","doing":"{}","seconds":{:.1f}}})", what, seconds));
+  std::vector<std::shared_ptr<Socket>> all;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& [id, socket] : sockets) {
+      socket->outbox.status = Outbox::Message{false, text, {}};
+      all.push_back(socket);
+    }
+  }
+  for (const auto& socket : all) socket->pump();
 }
 
 const std::string& Server::url() const { return impl_->url; }

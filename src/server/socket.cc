@@ -33,12 +33,14 @@ void Socket::accept(const Request& request) {
 }
 
 void Socket::read() {
+  if (!open_) return;
   stream_.async_read(input_, [self = shared_from_this()](Error error, std::size_t) {
     if (error) return self->fail();
-    self->server_.tell({ClientEventKind::kMessage, self->id_, beast::buffers_to_string(self->input_.data()),
-                        self->stream_.got_binary()});
+    const bool room =
+        self->server_.tell({ClientEventKind::kMessage, self->id_,
+                            beast::buffers_to_string(self->input_.data()), self->stream_.got_binary()});
     self->input_.clear();
-    self->read();
+    if (room) self->read();
   });
 }
 
@@ -51,7 +53,7 @@ void Socket::pump() {
     if (!outbox.kept.empty()) {
       sending_ = std::move(outbox.kept.front());
       outbox.kept.pop_front();
-      outbox.bytes -= sending_.own.size();
+      sending_kept_ = true;
     } else if (auto& last = outbox.status ? outbox.status : outbox.frame) {
       sending_ = std::move(*last);
       last.reset();
@@ -64,10 +66,19 @@ void Socket::pump() {
   const std::array<asio::const_buffer, 2> buffers = {
       sending_.shared ? asio::buffer(*sending_.shared) : asio::const_buffer(), asio::buffer(sending_.own)};
   stream_.async_write(buffers, [self = shared_from_this()](Error error, std::size_t) {
-    self->writing_ = false;
+    self->written();
     if (error) return self->fail();
     self->pump();
   });
+}
+
+/// What was on its way is held no longer.
+void Socket::written() {
+  const Outbox::Message done = std::exchange(sending_, {});
+  const bool was_kept = std::exchange(sending_kept_, false);
+  writing_ = false;
+  const std::lock_guard lock(server_.mutex);
+  if (was_kept) outbox.bytes -= done.cost();
 }
 
 /// At once, without a farewell: the other side may be silent.

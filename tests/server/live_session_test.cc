@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "karakuri/collision/mesh.h"
 #include "karakuri/io/load.h"
 #include "server_test_client.h"
 
@@ -286,6 +287,142 @@ TEST_F(LiveTest, TheMemoryLastsForAllTheSeconds) {
         return 0;
       },
       options);
+}
+
+// ---- who asks for much
+
+/// A body of 20 000 triangles: saving it takes a while, and gives a large file.
+Session with_mesh() {
+  std::vector<Vec3> vertices;
+  std::vector<Triangle> triangles;
+  constexpr int kSide = 100;
+  for (int i = 0; i <= kSide; ++i)
+    for (int j = 0; j <= kSide; ++j) vertices.push_back({0.01 * i, 0.01 * j, 0.001 * ((i * j) % 7)});
+  for (int i = 0; i < kSide; ++i)
+    for (int j = 0; j < kSide; ++j) {
+      const int a = i * (kSide + 1) + j, b = a + kSide + 1;
+      triangles.push_back({a, b, a + 1});
+      triangles.push_back({b, b + 1, a + 1});
+    }
+  LoadedScene scene;
+  scene.name = "mesh";
+  const Result<Mesh> mesh = make_mesh(vertices, triangles, {.use = MeshUse::kSurface});
+  EXPECT_TRUE(mesh.ok());
+  scene.scene.add_shape(scene.scene.mechanism.world(), Shape::mesh(*mesh));
+  Result<Session> session = Session::make(std::move(scene));
+  EXPECT_TRUE(session.ok());
+  return std::move(*session);
+}
+
+TEST_F(LiveTest, OneTabsFloodLeavesTheOthersAnswered) {
+  Session session = with_mesh();
+  run(session, [&] {
+    const auto loud = join(), quiet = join();
+    quiet->wait_for("status");
+    std::atomic<int> saved = 0;
+    constexpr int kSaves = 300;
+    std::thread flood([&] {
+      for (int i = 0; i < kSaves; ++i) loud->send_text(R"({"type":"save"})");
+      while (saved < kSaves && !loud->wait_for_binary(3).empty()) ++saved;
+    });
+    while (saved < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const int before = saved;
+    quiet->send_text(R"({"type":"pause"})");
+    Json status = quiet->wait_for("status");
+    while (!status.is_null() && !status.at("paused")) status = quiet->wait_for("status");
+    EXPECT_FALSE(status.is_null());
+    EXPECT_LT(saved - before, 50);
+    flood.join();
+    EXPECT_EQ(saved, kSaves);
+    return 0;
+  });
+}
+
+TEST_F(LiveTest, FilesThatAreNotReadAreNotHeld) {
+  Session session = with_mesh();
+  run(session, [&] {
+    const auto client = join();
+    client->wait_for("status");
+    for (int i = 0; i < 200; ++i) client->send_text(fmt::format(R"({{"type":"save","id":{}}})", i));
+    const auto other = join();
+    other->wait_for("status");
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    std::size_t bytes = 0;
+    int refused = 0;
+    Json problem;
+    for (test::Socket::Message m = client->next(); !m.data.empty(); m = client->next()) {
+      if (m.binary && m.data[0] == 3) bytes += m.data.size();
+      if (m.binary || m.data.find("\"problem\"") == std::string::npos) continue;
+      problem = Json::parse(m.data);
+      if (++refused > 0 && problem.at("id") == 199) break;
+    }
+    EXPECT_GT(refused, 20);
+    EXPECT_THAT(problem.dump(), HasSubstr("still on their way"));
+    EXPECT_GT(bytes, 1u << 20);
+    EXPECT_LT(bytes, 40u << 20);  // with what the system holds
+    client->send_text(R"({"type":"save"})");
+    EXPECT_FALSE(client->wait_for_binary(3).empty());
+    return 0;
+  });
+}
+
+TEST_F(LiveTest, TheEndDoesNotWaitForWhatIsQueued) {
+  Session session = with_mesh();
+  LiveSession live(session, *server_);
+  const auto client = join();
+  for (int i = 0; i < 9000; ++i) client->send_text(R"({"type":"save"})");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const auto begin = std::chrono::steady_clock::now();
+  int turns = 0;
+  live.run([&] { return ++turns > 2; }, [&] { session.step(); });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_GT(server_->take_events().size(), 1000u);
+}
+
+TEST_F(LiveTest, WhatTakesLongIsTold) {
+  Session session = make();
+  LiveSession live(session, *server_);
+  std::atomic<bool> told = false;
+  auto page = std::async(std::launch::async, [&] {
+    const auto client = join();
+    client->wait_for("status");
+    const Json busy = client->wait_for("busy");
+    const auto late = join();  // whoever comes now hears it too
+    EXPECT_EQ(late->wait_for("busy").value("doing", ""), "a step");
+    told = true;
+    return busy;
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  live.run([&] { return told || std::chrono::steady_clock::now() > end; },
+           [&] {
+             while (!told && std::chrono::steady_clock::now() < end)
+               std::this_thread::sleep_for(std::chrono::milliseconds(1));
+             session.step();
+           });
+  EXPECT_TRUE(told);
+  server_.reset();
+  const Json busy = page.get();
+  ASSERT_FALSE(busy.is_null());
+  EXPECT_GT(busy.at("seconds"), 0.2);
+}
+
+// Each name that is not there is compared with all that are, which takes some milliseconds where these are
+// many.
+TEST_F(LiveTest, NotManyNamesThatAreNotThereAreLookedUp) {
+  Session session = make();
+  run(session, [&] {
+    const auto client = join();
+    Json names = Json::array();
+    for (int i = 0; i < 2000; ++i) names.push_back(fmt::format("link.bx{}.px", i));
+    client->send_text(Json({{"type", "subscribe"}, {"signals", names}, {"id", 1}}).dump());
+    client->send_text(R"({"type":"nonsense","id":2})");
+    int problems = 0;
+    for (Json p = client->wait_for("problem"); !p.is_null() && p.at("id") == 1;
+         p = client->wait_for("problem"))
+      ++problems;
+    EXPECT_EQ(problems, 17);
+    return 0;
+  });
 }
 
 // ---- two worlds

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,15 @@ class ServerTest : public testing::Test {
 
   fs::path folder_;
 };
+
+std::vector<ClientEvent> wait_for_events(Server& server, std::size_t count) {
+  std::vector<ClientEvent> all;
+  for (int i = 0; i < 500 && all.size() < count; ++i) {
+    for (ClientEvent& event : server.take_events()) all.push_back(std::move(event));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return all;
+}
 
 TEST_F(ServerTest, ServesThePageForItsTokenAlone) {
   const Server server = start();
@@ -131,15 +141,6 @@ TEST_F(ServerTest, MalformedRequestsEndTheirConnectionOnly) {
   EXPECT_THAT(get(server, "/?token=" + server.token()), HasSubstr("the page"));
 }
 
-std::vector<ClientEvent> wait_for_events(Server& server, std::size_t count) {
-  std::vector<ClientEvent> all;
-  for (int i = 0; i < 500 && all.size() < count; ++i) {
-    for (ClientEvent& event : server.take_events()) all.push_back(std::move(event));
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return all;
-}
-
 /// Makes a WebSocket of `client`; 0: the server did not tell of it alone.
 ClientId join(Server& server, test::Client& client) {
   client.open_socket(server.token());
@@ -191,7 +192,7 @@ TEST_F(ServerTest, TwoHundredConnectionsAreSurvived) {
       many.push_back(std::make_unique<test::Client>(server.port()));
       many.back()->send("GET / HTT");  // and no more
     }
-    EXPECT_EQ(many.back()->read_all(), "");  // one too many: closed without a word
+    EXPECT_EQ(many.front()->read_all(), "");  // one too many: closed without a word
   }
   // the others are gone as well, and the page is served again
   std::string answer;
@@ -200,6 +201,23 @@ TEST_F(ServerTest, TwoHundredConnectionsAreSurvived) {
     answer = get(server, "/?token=" + server.token());
   }
   EXPECT_THAT(answer, HasSubstr("the page"));
+}
+
+// Who has shown the token keeps the place; of the others the oldest gives it up.
+TEST_F(ServerTest, IdleStrangersGiveWay) {
+  Server server = start({.max_connections = 8, .request_seconds = 60});
+  test::Client client(server.port());
+  client.open_socket(server.token());
+  std::vector<std::unique_ptr<test::Client>> idle;
+  for (int i = 0; i < 64; ++i) idle.push_back(std::make_unique<test::Client>(server.port()));
+  EXPECT_THAT(get(server, "/?token=" + server.token()), HasSubstr("the page"));
+  EXPECT_EQ(idle.front()->read_all(), "");
+  test::Client second(server.port());
+  second.open_socket(server.token());
+  client.send(test::text_frame("still here"));
+  std::string said;
+  for (const ClientEvent& event : wait_for_events(server, 3)) said += event.text;
+  EXPECT_EQ(said, "still here");
 }
 
 TEST_F(ServerTest, TwoHundredSocketsOpenAndCloseWithoutAWord) {
@@ -280,16 +298,55 @@ TEST_F(ServerTest, AClientThatNeverReadsIsGivenUp) {
   EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);
 }
 
-TEST_F(ServerTest, AFloodOfMessagesIsBounded) {
+// 60 MB are not held: the connection waits until they are taken. Nothing of it is lost, and a second one is
+// heard at once.
+TEST_F(ServerTest, AFloodOfMessagesWaitsAtItsSender) {
   Server server = start();
-  test::Client client(server.port());
-  client.open_socket(server.token());
-  const std::string frame = test::text_frame(std::string(60'000, 'x'));
-  for (int i = 0; i < 1000; ++i) client.send(frame);  // 60 MB, and nobody takes them
+  test::Client flood(server.port()), other(server.port());
+  flood.open_socket(server.token());
+  std::thread sender([&] {
+    for (int i = 0; i < 1000; ++i) flood.send(test::text_frame(fmt::format("{:060000}", i)));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  other.open_socket(server.token());
+  other.send(test::text_frame("I am here"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::vector<ClientEvent> held = server.take_events();
   std::size_t bytes = 0;
-  for (const ClientEvent& event : wait_for_events(server, 2)) bytes += event.text.size();
-  EXPECT_GT(bytes, 1u << 20);
-  EXPECT_LE(bytes, 17u << 20);
+  int next = 0;
+  bool heard = false;
+  const auto take = [&](const std::vector<ClientEvent>& events) {
+    for (const ClientEvent& event : events) {
+      heard |= event.text == "I am here";
+      if (event.text.size() == 60'000) next += std::stoi(event.text) == next ? 1 : 0;
+    }
+  };
+  for (const ClientEvent& event : held) bytes += event.text.size();
+  EXPECT_LE(bytes, 2u << 20);
+  take(held);
+  EXPECT_TRUE(heard);
+  for (int i = 0; i < 1000 && next < 1000; ++i) {
+    take(server.take_events());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(next, 1000);
+  sender.join();
+}
+
+TEST_F(ServerTest, ClientsAreHeardInTurn) {
+  Server server = start();
+  test::Client loud(server.port()), quiet(server.port());
+  ASSERT_NE(join(server, loud), 0u);
+  for (int i = 0; i < 1000; ++i) loud.send(test::text_frame("again"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  quiet.open_socket(server.token());
+  quiet.send(test::text_frame("once"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::vector<ClientEvent> events = server.take_events();
+  ASSERT_EQ(events.size(), 1002u);
+  const auto once =
+      std::find_if(events.begin(), events.end(), [](const ClientEvent& e) { return e.text == "once"; });
+  EXPECT_LE(once - events.begin(), 4);
 }
 
 TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
@@ -299,6 +356,28 @@ TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
   ASSERT_NE(id, 0u);
   const auto block = std::make_shared<const std::string>(1 << 20, 'x');
   for (int i = 0; i < 64; ++i) server.send_text(id, *block);
+  const std::vector<ClientEvent> events = wait_for_events(server, 1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);
+}
+
+// Blocks that several clients could share are held because of the one that does not read them.
+TEST_F(ServerTest, WhatIsSharedCountsToo) {
+  Server server = start();
+  test::Client client(server.port());
+  const ClientId id = join(server, client);
+  ASSERT_NE(id, 0u);
+  std::vector<std::weak_ptr<const std::string>> blocks;
+  std::size_t most = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto block = std::make_shared<const std::string>(1 << 20, 'x');
+    blocks.push_back(block);
+    server.send_shared(id, block, true);
+    std::size_t held = 0;
+    for (const auto& one : blocks) held += !one.expired();
+    most = std::max(most, held);
+  }
+  EXPECT_LE(most, 16u);
   const std::vector<ClientEvent> events = wait_for_events(server, 1);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, ClientEventKind::kClosed);

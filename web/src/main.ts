@@ -8,7 +8,7 @@ import { Help, type Key } from './help';
 import { OVERLAYS, type Overlay } from './overlays/overlays';
 import { Plots } from './plots';
 import { renderSize, sendPicture } from './render';
-import type { Frame, Properties, SceneMessage, ServerMessage, Settings, Status } from './protocol';
+import type { Busy, Frame, Properties, SceneMessage, ServerMessage, Settings, Status } from './protocol';
 import { Stage } from './stage';
 import { Transport } from './transport';
 import { View } from './view';
@@ -87,6 +87,12 @@ function showHalted(why: string | null): void {
   box.hidden = why === null;
 }
 
+function showBusy(message: Busy | null): void {
+  const box = byId('busy');
+  if (message) box.textContent = `Busy with ${message.doing} for ${message.seconds.toFixed(1)} s. What you ask for follows.`;
+  box.hidden = message === null;
+}
+
 let troubles = '';
 function showTroubles(lines: string[]): void {
   if (lines.join('\n') === troubles) return;
@@ -111,8 +117,12 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       properties = message.properties;
       view?.showProperties(properties);
       break;
+    case 'busy':
+      showBusy(message);
+      break;
     case 'status':
       status = message;
+      showBusy(null);
       transport.show(message);
       showHalted(message.halted);
       showTroubles(message.troubles);

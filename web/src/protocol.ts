@@ -124,9 +124,16 @@ export interface OtherStatus {
   energy: number | null;
   step: number; // [s]
 }
+/** In place of the status while the server does what takes long. */
+export interface Busy {
+  type: 'busy';
+  doing: string;
+  seconds: number;
+}
 export type ServerMessage =
   | SceneMessage
   | Status
+  | Busy
   | { type: 'settings'; settings: Settings }
   | { type: 'properties'; properties: Properties }
   | { type: 'signals'; subscription: number; names: string[] }

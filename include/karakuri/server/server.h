@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,11 @@ struct ServerOptions {
   bool in_notebooks = false;          // other pages of this machine may frame it
   int max_connections = 64;
   std::size_t max_message = 64 * 1024;  // from a client [bytes]
-  std::size_t max_backlog = 16u << 20;  // waiting for one client alone [bytes]
-  double request_seconds = 10;          // for a whole request, and for the handshake
-  double idle_seconds = 60;             // without an answer, not even to a ping
+  // What waits for one client, shared with others or not, and what it has said that nobody has taken yet
+  // [bytes]. A single message may be larger.
+  std::size_t max_backlog = 14u << 20, max_inbox = 1u << 20;
+  double request_seconds = 10;  // for a whole request, and for the handshake
+  double idle_seconds = 60;     // without an answer, not even to a ping
 };
 
 using ClientId = std::uint64_t;
@@ -42,6 +45,9 @@ struct ClientEvent {
 };
 
 using Bytes = std::shared_ptr<const std::string>;
+
+/// Of these the last one alone is worth sending.
+enum class Latest : std::uint8_t { kNothing, kScene, kGeometry, kProperties, kSettings, kUi };
 
 class Server {
  public:
@@ -57,17 +63,30 @@ class Server {
   const std::string& token() const;
   std::uint16_t port() const;
 
-  /// What clients did since the last call, in order. At most 10 000 messages of 16 MB wait; more are dropped.
+  /// The next thing that a client did: of each client in order, and the clients in turn, so that none waits
+  /// for all that another has said. Who says more than is taken is not read on until there is room again.
+  std::optional<ClientEvent> take_event();
+  /// All that there is.
   std::vector<ClientEvent> take_events();
-  /// In order, and never lost while the client is there.
+  /// In order, and never lost while the client is there. What does not fit into the room that is left ends
+  /// the connection.
   void send_text(ClientId client, std::string text);
   void send_shared(ClientId client, Bytes bytes, bool binary);
+  /// In order too, but replaces one of its kind that still waits, and needs no room: whoever publishes keeps
+  /// it for all clients.
+  void send_latest(ClientId client, Latest kind, Bytes bytes, bool binary = false);
+  /// How much more may wait for this client now [bytes]; 0 where it has gone.
+  std::size_t room(ClientId client) const;
   /// A text that replaces one of these that still waits.
   void send_status(ClientId client, Bytes text);
   /// `shared` and `own` become one binary message. It replaces one that still waits.
   void send_frame(ClientId client, Bytes shared, std::string own);
   /// No frame waits for this client, so that making one is worth while.
   bool wants_frame(ClientId client) const;
+
+  /// What the caller is about to do, a text that lives as long as the server; null: it has done it. Where it
+  /// takes long, all clients are told in its place: as a status `busy`, with `doing` and `seconds`.
+  void doing(const char* what);
 
   struct Impl;
 
