@@ -36,12 +36,6 @@ std::string find_chromium() {
   return "";
 }
 
-fs::path make_folder() {
-  std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "karakuri-render-XXXXXX").string();
-  return mkdtemp(name.data()) ? fs::path(name) : fs::path();
-}
-
 Diagnostic problem(std::string what, std::string remedy) {
   return {Severity::kError, "render", std::move(what), std::move(remedy)};
 }
@@ -53,8 +47,9 @@ std::vector<Diagnostic> Browser::open(const std::string& url, int width, int hei
   if (program.empty())
     return {
         problem("Chromium, which draws, is not found", "apt-get install chromium, or set KARAKURI_CHROMIUM")};
-  folder_ = make_folder();
-  if (folder_.empty())
+  folder_ = PrivateFolder::make();
+  const std::string door = make_door(folder_, url);
+  if (door.empty())
     return {problem("no temporary folder can be made", "set TMPDIR to one that can be written")};
   std::vector<std::string> words = {program,
                                     "--headless=new",
@@ -68,13 +63,13 @@ std::vector<Diagnostic> Browser::open(const std::string& url, int width, int hei
                                     "--no-first-run",
                                     "--disable-extensions",
                                     "--disable-background-networking",
-                                    "--user-data-dir=" + (folder_ / "profile").string(),
+                                    "--user-data-dir=" + (folder_.path() / "profile").string(),
                                     fmt::format("--window-size={},{}", width, height),
-                                    url};
+                                    door};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const std::string log = (folder_ / "log").string();
+  const std::string log = (folder_.path() / "log").string();
   posix_spawn_file_actions_t streams;
   posix_spawn_file_actions_init(&streams);
   posix_spawn_file_actions_addopen(&streams, 0, "/dev/null", O_RDONLY, 0);
@@ -98,7 +93,7 @@ bool Browser::runs() {
 }
 
 std::vector<Diagnostic> Browser::last_words() const {
-  std::ifstream in(folder_ / "log");
+  std::ifstream in(folder_.path() / "log");
   std::string last = "nothing";
   for (std::string line; std::getline(in, line);) {
     if (!line.empty()) last = line;
@@ -116,8 +111,11 @@ Browser::~Browser() {
       waitpid(child_, nullptr, 0);
     }
   }
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+void Browser::abandon() const {
+  if (child_ > 0) kill(-child_, SIGKILL);
+  folder_.remove();
 }
 
 }  // namespace karakuri::cli

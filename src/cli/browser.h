@@ -3,10 +3,10 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "door.h"
 #include "karakuri/core/diagnostic.h"
 
 namespace karakuri::cli {
@@ -19,15 +19,17 @@ class Browser {
   /// Ends it and all that it has started, and removes what it has written.
   ~Browser();
 
-  /// Empty when it was started.
+  /// Empty when it was started. The address is in no command line.
   std::vector<Diagnostic> open(const std::string& url, int width, int height);
   bool runs();
+  /// From any thread, where the program is about to end without its destructors.
+  void abandon() const;
   /// Why it has ended, as far as it said.
   std::vector<Diagnostic> last_words() const;
 
  private:
   pid_t child_ = 0;
-  std::filesystem::path folder_;  // profile and log
+  PrivateFolder folder_;  // profile, log, and the file that leads to the address
 };
 
 }  // namespace karakuri::cli

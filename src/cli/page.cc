@@ -67,7 +67,7 @@ fs::path page_folder() {
   return {};
 }
 
-std::optional<Server> open_page(const PageOptions& options, bool& failed) {
+std::optional<LivePage> open_page(const PageOptions& options, bool& failed) {
   failed = false;
   if (options.no_page) return std::nullopt;
   const fs::path folder = page_folder();
@@ -97,8 +97,9 @@ std::optional<Server> open_page(const PageOptions& options, bool& failed) {
     say("warning: other machines can reach this page, and whoever has its address can change the simulation");
   const bool browser = !options.no_browser && has_screen();
   say(fmt::format("{} {}   (Ctrl-C ends)", browser ? "opening" : "open in a browser:", server->url()));
-  if (browser) open_browser(server->url());
-  return std::move(*server);
+  LivePage page{std::move(*server), browser ? PrivateFolder::make() : PrivateFolder()};
+  if (const std::string door = make_door(page.door, page.server.url()); !door.empty()) open_browser(door);
+  return page;
 }
 
 }  // namespace karakuri::cli

@@ -68,6 +68,10 @@ int told(const Errors& errors, int code) { return say(errors), code; }
 
 int render_with(const RenderChoice& choice, Size size, Session& session, Server& server) {
   Browser browser;
+  Interrupts interrupts([&] {
+    say("interrupted in the midst of a step that takes long: ended without it");
+    browser.abandon();
+  });
   if (Errors errors = browser.open(render_url(server, size.width, size.height), size.width, size.height);
       !errors.empty())
     return told(errors, kBadUsage);
@@ -90,6 +94,7 @@ int render_with(const RenderChoice& choice, Size size, Session& session, Server&
         return found;
       },
       [&] { return was_interrupted() || !browser.runs(); });
+  interrupts.seen();
   status.clear();
   if (!errors.empty()) return told(errors, kFailed);
   if (!browser.runs() && written < options.frames) return told(browser.last_words(), kFailed);
@@ -111,7 +116,6 @@ int render_command(const RenderChoice& choice) {
   if (Errors errors = prepare(choice.out); !errors.empty()) return told(errors, kBadUsage);
   Result<Server> server = Server::start({.port = 0, .bundle = folder, .max_message = 256u << 20});
   if (!server.ok()) return told(server.errors(), kFailed);
-  catch_interrupts();
   return render_with(choice, *size, *session, *server);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -57,6 +58,7 @@ struct Run {
   RunStatistics statistics;
   double wall_seconds = 0;
   bool failed = false;
+  std::mutex recording;  // but while the session steps
 
   bool finished() const {
     return was_interrupted() || failed || session.time() >= end - 1e-3 * session.world().settings().dt;
@@ -85,11 +87,19 @@ struct Run {
   void step(StatusLine& status) {
     session.step();
     if (session.halted()) return wait_for_behaviours(status);
+    const std::lock_guard lock(recording);
     statistics.add(session);
     say_problems(status);
     if (recorder && statistics.steps % options.record_every == 0) fail(recorder->record(session));
   }
 };
+
+/// On another thread, in the midst of a step that takes long: what was recorded before it is kept.
+void give_up(Run& run, const std::optional<LivePage>& page) {
+  say("interrupted in the midst of a step that takes long: ended without it");
+  if (page) page->door.remove();
+  if (run.recording.try_lock() && run.recorder) say(run.recorder->close());
+}
 
 void run_headless(Run& run) {
   StatusLine status;
@@ -240,19 +250,20 @@ int run(const RunOptions& options) {
     recorder = std::move(*opened);
   }
   bool page_failed = false;
-  std::optional<Server> page;
+  std::optional<LivePage> page;
   if (!options.headless) page = open_page(options.page, page_failed);
   if (page_failed) return kBadUsage;
   Run run{options, *session, recorder, end_time(options, *session), page.has_value()};
-  catch_interrupts();
+  Interrupts interrupts([&] { give_up(run, page); });
   run.statistics.begin(*session);
   if (recorder) run.fail(recorder->record(*session));
   const auto first = Clock::now();
   if (options.headless) {
     run_headless(run);
   } else {
-    page ? run_live(run, *page) : run_real_time(run);
+    page ? run_live(run, page->server) : run_real_time(run);
   }
+  interrupts.seen();
   run.wall_seconds = seconds_since(first);
   run.statistics.end(*session);
   if (recorder) run.fail(recorder->close());
@@ -295,8 +306,10 @@ void add_run(CLI::App& app, int& code) {
       "for every\n"
       "joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
       "Exit code: 0 done, 1 a state became non-finite, energy was made or motion lost, a behaviour failed "
-      "(--headless)\n"
-      "or the record could not be written, 2 bad input.");
+      "(--headless),\n"
+      "the record could not be written, or Ctrl-C came in the midst of a step of more than half a second, 2 "
+      "bad "
+      "input.");
   sub->callback([o, &code] { code = run(*o); });
 }
 

@@ -34,8 +34,8 @@ std::optional<ClientEvent> wait(Server& server, double seconds, const std::funct
   return std::nullopt;
 }
 
-void step_to(Session& session, double time) {
-  while (session.time() + 0.5 * session.world().settings().dt < time) session.step();
+void step_to(Session& session, double time, const std::function<bool()>& stop) {
+  while (session.time() + 0.5 * session.world().settings().dt < time && !stop()) session.step();
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::vector<Diagnostic> render(Session& session, Server& server, const RenderOpt
   server.send_shared(page, scene.geometry, true);
   const double start = session.time();
   for (int i = 0; i < options.frames; ++i) {
-    step_to(session, start + i / options.fps);
+    step_to(session, start + i / options.fps, stop);
     server.send_frame(page, std::make_shared<const std::string>(encode_frame(session, scene.links, true, {})),
                       encode_signals(session, 0, {}));
     const auto answer = wait(server, options.frame_seconds, stop, [&](const ClientEvent& e) {

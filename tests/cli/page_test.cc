@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <regex>
+#include <sstream>
 #include <thread>
 
 #include "program.h"
@@ -45,6 +46,59 @@ TEST_F(Page, CtrlCEndsItCleanlyWithTheSummary) {
       << said;
   EXPECT_THAT(said, HasSubstr("open in a browser:"));
   EXPECT_THAT(read_all(folder_ / "out.txt"), HasSubstr("interrupted"));
+}
+
+// One step of this scene is some ten seconds of work.
+TEST_F(Page, CtrlCEndsItWithinASecondInTheMidstOfALongStep) {
+  std::string bodies;
+  for (int i = 0; i < 3000; ++i)
+    bodies += "  - {name: b" + std::to_string(i) + ", shapes: {sphere: 0.1}, at: [" +
+              std::to_string(0.3 * i) + ", 0, 0.1]}\n";
+  write("long.scene.yaml",
+        "name: long\nground: true\nsettings: {dt: 1, substeps: 1000, sleep: {enabled: false}}\nbodies:\n" +
+            bodies);
+  write("go.sh",
+        "'" KARAKURI_PROGRAM
+        "' run long.scene.yaml --headless --time 1000 --record rows.csv >out.txt 2>err.txt & pid=$!\n"
+        "for i in $(seq 200); do [ -e rows.csv ] && break; sleep 0.05; done\n"
+        "sleep 0.5; start=$(date +%s%N); kill -INT $pid; wait $pid; code=$?\n"
+        "echo $code $(( ($(date +%s%N) - start) / 1000000 )) >end.txt\n");
+  run("--version >/dev/null; bash -m go.sh");
+  int code = -1, milliseconds = -1;
+  std::istringstream(read_all(folder_ / "end.txt")) >> code >> milliseconds;
+  EXPECT_EQ(code, 1);
+  EXPECT_LT(milliseconds, 1000);
+  EXPECT_THAT(read_all(folder_ / "err.txt"), HasSubstr("in the midst of a step"));
+  EXPECT_THAT(read_all(folder_ / "rows.csv"), HasSubstr("b2999.wz"));
+}
+
+// What stands there is seen by all users of the machine.
+TEST_F(Page, TheTokenStandsInNoCommandLine) {
+  // notes what it is given, and what is in the file that is named there
+  const std::string browser = "#!/bin/bash\necho \"$@\" >>'" + (folder_ / "words.txt").string() +
+                              "'\nfile=${@: -1}; file=${file#file://}\nstat -c %a \"$file\" >>'" +
+                              (folder_ / "mode.txt").string() + "'\ncat \"$file\" >>'" +
+                              (folder_ / "door.txt").string() + "'\n";
+  std::filesystem::create_directories(folder_ / "bin");
+  for (const char* name : {"bin/xdg-open", "bin/chromium"}) {
+    write(name, browser);
+    std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
+  }
+  const std::string token = "abcdefghijklmnop0123456789";
+  const std::string here =
+      "export DISPLAY=:7 KARAKURI_TOKEN=" + token + " PATH='" + (folder_ / "bin").string() + "':$PATH; ";
+  EXPECT_EQ(run("run ball.scene.yaml --time 0.5 --port 0", here).code, 0);
+  EXPECT_THAT(read_all(folder_ / "door.txt"), HasSubstr("/?token=" + token));
+  run("render ball.scene.yaml --out frames", here);
+  const std::string words = read_all(folder_ / "words.txt"), doors = read_all(folder_ / "door.txt");
+  EXPECT_THAT(words, HasSubstr("--headless=new"));
+  EXPECT_THAT(words, Not(HasSubstr("token")));
+  EXPECT_THAT(doors, HasSubstr("&amp;render=1280x720"));
+  EXPECT_EQ(read_all(folder_ / "mode.txt"), "600\n600\n");
+  for (std::size_t at = words.find("file://"); at != std::string::npos; at = words.find("file://", at + 1)) {
+    const std::string file = words.substr(at + 7, words.find('\n', at) - at - 7);
+    EXPECT_FALSE(std::filesystem::exists(file)) << file;
+  }
 }
 
 TEST_F(Page, TheNextFreePortIsTakenAndSaid) {

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import atexit
+import html
 import os
 import pathlib
 import sys
+import tempfile
 import threading
 import traceback
 import weakref
@@ -15,6 +17,7 @@ from ._karakuri import World
 
 _PERIOD = 0.05  # s between two looks while nobody steps
 _PORT = 8137  # the first that is tried, unless one is given
+_doors: weakref.WeakKeyDictionary[World, tempfile.TemporaryDirectory[str]] = weakref.WeakKeyDictionary()
 _stops: weakref.WeakKeyDictionary[World, threading.Event] = weakref.WeakKeyDictionary()  # of the threads that serve
 
 
@@ -68,6 +71,9 @@ def _serve(world: weakref.ref[World], stop: threading.Event) -> None:
 
 
 def _end(world: World, seconds: float) -> None:
+    door = _doors.pop(world, None)
+    if door is not None:
+        door.cleanup()
     stop = _stops.pop(world, None)
     if stop is not None:
         stop.set()
@@ -95,6 +101,19 @@ def _folder() -> pathlib.Path:
         f"the live page is not built: {candidates[-1]} has no index.html. ./karakuri builds it where npm is installed "
         "(apt-get install npm); KARAKURI_PAGE names another folder"
     )
+
+
+def _open_browser(world: World, url: str) -> None:
+    """Through a file that only this user can read: all users of a machine see what stands in command lines."""
+    folder = _doors[world] = tempfile.TemporaryDirectory(prefix="karakuri-", ignore_cleanup_errors=True)
+    file = pathlib.Path(folder.name) / "karakuri.html"
+    address = html.escape(url)
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+        out.write(
+            '<!doctype html><meta charset="utf-8"><title>karakuri</title>'
+            f'<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">karakuri</a>\n'
+        )
+    webbrowser.open(file.as_uri())
 
 
 def _has_screen() -> bool:
@@ -125,5 +144,5 @@ def show(
     stop = _stops[self] = threading.Event()
     threading.Thread(target=_serve, args=(weakref.ref(self), stop), name="karakuri page", daemon=True).start()
     if _has_screen() if open_browser is None else open_browser:
-        webbrowser.open(url)
+        _open_browser(self, url)
     return Page(self, url)
