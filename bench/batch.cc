@@ -1,7 +1,8 @@
-// Batches: copies of a world on all cores beside the same copies on one, and beside worlds stepped one by one
+// Batches: copies of a world on all cores beside the same copies on one, and beside sessions stepped one by
+// one
 #include <fmt/format.h>
 
-#include "karakuri/world/batch.h"
+#include "karakuri/session/batch.h"
 #include "support/options.h"
 #include "support/report.h"
 #include "support/test_models.h"
@@ -38,25 +39,27 @@ struct Options {
 Report measure(const Options& o) {
   Report report;
   report.title = fmt::format("A step of {} copies, in microseconds", o.copies);
-  report.peers = {"on one core", "worlds one by one"};
+  report.peers = {"on one core", "sessions one by one"};
   for (const auto& [name, scene] :
        {std::pair{"robot of 36 dofs", robot()}, std::pair{"pile of 12 boxes", pile()}}) {
-    WorldSettings settings;
-    settings.sleep.enabled = false;
-    Result<World> world = World::make(scene, settings);
-    if (!world.ok()) continue;
-    for (const JointEntry& joint : world->model().joints)
-      if (joint.kind == JointKind::kRevolute) world->set_drive(joint.id, {.stiffness = 100, .damping = 10});
-    world->step(5000);  // to rest: contenders take different numbers of steps, and all must be the same work
-    Result<Batch> all = Batch::make(*world, o.copies), one = Batch::make(*world, o.copies, 1);
-    std::vector<World> worlds;
-    for (int i = 0; i < o.copies; ++i) worlds.push_back(world->clone());
+    LoadedScene loaded;
+    loaded.scene = scene;
+    loaded.settings.sleep.enabled = false;
+    Result<Session> session = Session::make(std::move(loaded));
+    if (!session.ok()) continue;
+    for (const JointEntry& joint : session->world().model().joints)
+      if (joint.kind == JointKind::kRevolute) session->set_drive(joint.id, {.stiffness = 100, .damping = 10});
+    session->step(
+        5000);  // to rest: contenders take different numbers of steps, and all must be the same work
+    Result<Batch> all = Batch::make(*session, o.copies), one = Batch::make(*session, o.copies, 1);
+    std::vector<Session> sessions;
+    for (int i = 0; i < o.copies; ++i) sessions.push_back(session->clone());
     report.comparisons.push_back({name, "step",
                                   race({{kOurs, [&](int) { all->step(); }},
                                         {"on one core", [&](int) { one->step(); }},
-                                        {"worlds one by one",
+                                        {"sessions one by one",
                                          [&](int) {
-                                           for (World& w : worlds) w.step();
+                                           for (Session& copy : sessions) copy.step();
                                          }}},
                                        {.rounds = o.rounds, .seconds = o.seconds})});
     const int threads = all->threads();
@@ -71,9 +74,9 @@ Report measure(const Options& o) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Steps of a batch on all cores, beside one core and beside worlds stepped one by one.");
+  CLI::App app("Steps of a batch on all cores, beside one core and beside sessions stepped one by one.");
   app.add_option("--json", options.json, "Write the figures to this file");
-  app.add_option("--copies", options.copies, "Worlds in a batch")
+  app.add_option("--copies", options.copies, "Sessions in a batch")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.add_option("--rounds", options.rounds, "Of which the fastest counts")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 
 #include "core/compose.h"
 #include "karakuri/model/reverse.h"
@@ -192,6 +193,80 @@ void Mechanism::swap_tendon_dofs(std::span<const JointId> ids, MechanismUndo& un
       j.dof = 1 - j.dof;
     }
   }
+}
+
+namespace {
+
+/// Whether all links that are hung lead to the world then.
+bool has_cycle(const Mechanism& m, std::span<const HungLink> hung) {
+  std::unordered_map<LinkId, LinkId> parent;
+  for (const HungLink& h : hung) parent[h.joint.child] = h.joint.parent;
+  const std::size_t links = m.link_ids().size();
+  for (const HungLink& h : hung) {
+    LinkId at = h.joint.child;
+    std::size_t steps = 0;
+    for (; at && at != m.world() && steps <= links; ++steps) {
+      const auto found = parent.find(at);
+      at = found != parent.end() ? found->second : m.link(at).parent;
+    }
+    if (steps > links || !at) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Empty: nothing. The joints of links that are hung anew keep the slots that they have among them.
+std::string Mechanism::flaw_of_rehanging(std::span<const HungLink> hung) const {
+  std::vector<std::uint32_t> slots, wanted;
+  std::vector<LinkId> links;
+  for (const auto& [id, joint] : hung) {
+    if (!links_.contains(joint.child) || joint.child == world_ || links_[joint.child].is_virtual() ||
+        !links_[joint.child].joint)
+      return "a link that is hung is not in it";
+    if (!links_.contains(joint.parent) || links_[joint.parent].is_virtual())
+      return "a link that others are hung on is not in it";
+    if (static_cast<int>(joint.kind) >= kJointKindCount || !find_flaws(joint).empty())
+      return compose("joint '{}' cannot carry a link", joint.name);
+    links.push_back(joint.child);
+    slots.push_back(links_[joint.child].joint.index);
+    wanted.push_back(id.index);
+    if (id.generation == 0) return "a joint has no id";
+  }
+  for (auto* all : {&slots, &wanted}) std::sort(all->begin(), all->end());
+  std::sort(links.begin(), links.end());
+  const bool twice = std::adjacent_find(links.begin(), links.end()) != links.end() ||
+                     std::adjacent_find(wanted.begin(), wanted.end()) != wanted.end();
+  if (twice || slots != wanted) return "its joints have other ids than they can have";
+  return has_cycle(*this, hung) ? "its links hang on each other in a circle" : "";
+}
+
+std::vector<Diagnostic> Mechanism::rehang(std::span<const HungLink> hung) {
+  if (const std::string flaw = flaw_of_rehanging(hung); !flaw.empty())
+    return {{Severity::kError, "links that are hung anew", flaw, "give what is of this mechanism"}};
+  std::vector<JointId> turned;
+  for (const HungLink& h : hung)
+    if (const Joint* before = joints_.find(h.id); before && before->child != h.joint.child)
+      turned.push_back(h.id);
+  for (const HungLink& h : hung) unhang(h.joint.child);
+  for (const HungLink& h : hung) {
+    joints_.put_back(h.id, h.joint);
+    hang(h.joint.child, h.joint.parent, h.id);
+  }
+  drop_dead_relations();
+  MechanismUndo ignored;
+  swap_tendon_dofs(turned, ignored);
+  return {};
+}
+
+/// Of joints that are no more.
+void Mechanism::drop_dead_relations() {
+  const auto dead = [&](JointId id) { return id && !joints_.contains(id); };
+  std::erase_if(couplings_, [&](const Coupling& c) { return dead(c.follower) || dead(c.leader); });
+  std::erase_if(tendons_, [&](const FixedTendon& t) {
+    return std::any_of(t.joints.begin(), t.joints.end(),
+                       [&](const Transmission& j) { return dead(j.joint); });
+  });
 }
 
 void Mechanism::save_place(LinkId id, MechanismUndo& undo) const {

@@ -1,5 +1,5 @@
 // Many copies of a world on all cores.
-#include "karakuri/world/batch.h"
+#include "karakuri/session/batch.h"
 
 #include <mutex>
 
@@ -17,7 +17,7 @@ namespace {
 struct PyBatch {
   std::shared_ptr<Batch> batch;
   std::mutex busy;
-  py::object q, v, tau, q_target, v_target;
+  py::object q, v, tau, q_target, v_target, u;
 };
 
 /// An error and not a wait: two threads that step one batch have lost each other.
@@ -40,15 +40,19 @@ std::unique_ptr<PyBatch> make(PyWorld& w, int n, int threads) {
   if (n < 1 || threads < 0)
     raise_value("Batch(world, n, threads): n must be 1 or more, threads 0 (all cores) or more");
   Access access(w);
-  access.session().apply_drives();
+  if (!w.before_step.empty() || !w.on_event.empty())
+    raise_runtime(
+        "Batch(world): this world has callbacks of on_step or on_event, which a batch cannot call; "
+        "take a world without them (world.copy()), and act on the copies between steps");
   auto out = std::make_unique<PyBatch>();
-  out->batch = std::make_shared<Batch>(take(Batch::make(access.world(), n, threads)));
+  out->batch = std::make_shared<Batch>(take(Batch::make(access.session(), n, threads)));
   Batch& b = *out->batch;
   out->q = view(out->batch, b.q().data(), b.nq(), false);
   out->v = view(out->batch, b.v().data(), b.nv(), false);
   out->tau = view(out->batch, b.effort().data(), b.nv(), true);
   out->q_target = view(out->batch, b.q_target().data(), b.nv(), true);
   out->v_target = view(out->batch, b.v_target().data(), b.nv(), true);
+  out->u = view(out->batch, b.control().data(), b.nu(), true);
   return out;
 }
 
@@ -91,7 +95,7 @@ void set_state(PyBatch& b, int copy, const py::object& q, const py::object& v) {
 void restore(PyBatch& b, int copy, const SessionSnapshot& snapshot) {
   require_copy(b, copy);
   const auto lock = hold(b);
-  raise_if_any(b.batch->restore(copy, snapshot.world));
+  raise_if_any(b.batch->restore(copy, snapshot));
 }
 
 Array poses(PyBatch& b, const std::string& name) {
@@ -123,7 +127,9 @@ void bind_batch(py::module_& m) {
       m, "Batch",
       "Batch(world, n, threads=0): n independent copies of a world as it is now, stepped on all cores. Each "
       "has the\n"
-      "bits that the world would have had alone. Arrays have a row for each copy and are live.");
+      "bits that the world would have had alone, with its events, actuators, cables and sensors. Refused: a "
+      "world with\n"
+      "behaviours or callbacks. Arrays have a row for each copy and are live.");
   m.def("_batch", &make, py::arg("world"), py::arg("n"), py::arg("threads") = 0);  // see module.cc
   batch.def("__len__", [](const PyBatch& b) { return b.batch->size(); });
   batch.def_property_readonly(
@@ -137,6 +143,7 @@ void bind_batch(py::module_& m) {
              "Targets of the drives that the world has, (n, nv) [rad or m].");
   bind_input(batch, "v_target", &PyBatch::v_target,
              "Target velocities of these drives, (n, nv) [rad/s or m/s].");
+  bind_input(batch, "u", &PyBatch::u, "Controls of actuators, (n, number of them).");
   batch.def("step", &step, py::arg("n") = 1, "Each copy makes n steps.");
   batch.def("reset", &reset, py::arg("copy") = py::none(),
             "One copy, or all, back to where the world was when the batch was made.");

@@ -1,8 +1,7 @@
 // Snapshots, copies, pickles.
 //
-// A snapshot as bytes: what the session's snapshot holds, field by field. A world as a pickle: its scene as a
+// A snapshot as bytes: those of the session's. A world as a pickle: its scene as a
 // native one, with the files it names, and a snapshot.
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -20,101 +19,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// ---- bytes; one list of fields serves writing and reading
-
-class Writer {
- public:
-  template <class T>
-  void plain(T& x) {
-    out.append(reinterpret_cast<const char*>(&x), sizeof x);
-  }
-  template <class T>
-  void vector(std::vector<T>& v) {
-    std::uint64_t size = v.size();
-    plain(size);
-    out.append(reinterpret_cast<const char*>(v.data()), size * sizeof(T));
-  }
-  std::string out;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view in) : in_(in) {}
-  template <class T>
-  void plain(T& x) {
-    if (in_.size() < sizeof x) raise_value("this is no snapshot: it ends too early");
-    std::memcpy(&x, in_.data(), sizeof x);
-    in_.remove_prefix(sizeof x);
-  }
-  template <class T>
-  void vector(std::vector<T>& v) {
-    std::uint64_t size = 0;
-    plain(size);
-    if (size > in_.size() / sizeof(T)) raise_value("this is no snapshot: it ends too early");
-    v.resize(size);
-    if (size > 0) std::memcpy(v.data(), in_.data(), size * sizeof(T));
-    in_.remove_prefix(size * sizeof(T));
-  }
-  bool done() const { return in_.empty(); }
-
- private:
-  std::string_view in_;
-};
-
-template <class Enum>
-void visit_enum(auto& ar, Enum& e, Enum last) {
-  auto number = static_cast<std::uint8_t>(e);
-  ar.plain(number);
-  if (number > static_cast<std::uint8_t>(last)) raise_value("this is no snapshot: a setting is unknown");
-  e = static_cast<Enum>(number);
-}
-
-void visit_flag(auto& ar, bool& flag) {
-  std::uint8_t number = flag ? 1 : 0;
-  ar.plain(number);
-  flag = number != 0;
-}
-
-void visit(auto& ar, WorldSettings& s) {
-  visit_enum(ar, s.integrator, Integrator::kExplicit);
-  visit_enum(ar, s.contact, ContactModel::kNone);
-  visit_enum(ar, s.solver, solver::Method::kQuickstep);
-  visit_enum(ar, s.stabilization.kind, Stabilization::kNone);
-  for (int* x : {&s.substeps, &s.max_sweeps, &s.max_newton, &s.max_newton_rows, &s.pyramid_faces,
-                 &s.quickstep_iterations, &s.threads})
-    ar.plain(*x);
-  for (bool* x : {&s.continuous, &s.warm_start, &s.sleep.enabled, &s.penalty.is_explicit}) visit_flag(ar, *x);
-  StabilizationSettings& t = s.stabilization;
-  for (double* x : {&s.dt, &s.tolerance, &s.acceptable, &s.quickstep_relaxation, &s.contact_margin,
-                    &s.restitution_threshold, &s.sleep.speed, &s.sleep.time, &s.penalty.stiffness,
-                    &s.penalty.damping, &s.penalty.tangential_share, &t.erp, &t.cfm, &t.beta, &t.gamma,
-                    &t.stiffness, &t.damping, &t.slop, &t.max_speed})
-    ar.plain(*x);
-}
-
-void visit(auto& ar, SessionSnapshot& s) {
-  ar.plain(s.world.scene);
-  ar.vector(s.world.bytes);
-  visit(ar, s.settings);
-  ar.vector(s.own);
-}
-
-constexpr char kMagic[] = "karakuri-3";
-
-py::bytes to_bytes(SessionSnapshot snapshot) {
-  Writer writer;
-  visit(writer, snapshot);
-  return py::bytes(kMagic + writer.out);
+py::bytes to_bytes(const SessionSnapshot& snapshot) {
+  return py::bytes(reinterpret_cast<const char*>(snapshot.bytes.data()), snapshot.bytes.size());
 }
 
 SessionSnapshot from_bytes(const py::bytes& given) {
-  std::string_view text = given;
-  const std::string_view magic = kMagic;
-  if (!text.starts_with(magic)) raise_value("this is no snapshot of this version of karakuri");
-  Reader reader(text.substr(magic.size()));
-  SessionSnapshot out;
-  visit(reader, out);
-  if (!reader.done()) raise_value("this is no snapshot: it is too long");
+  const std::string_view text = given;
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  SessionSnapshot out{{begin, begin + text.size()}};
+  raise_if_any(find_flaws(out));
   return out;
 }
 
@@ -194,11 +107,11 @@ void bind_snapshot(py::module_& m, py::class_<PyWorld>& world) {
                           py::make_tuple(to_bytes(s)));
   });
   snapshot.def("__eq__", [](const SessionSnapshot& a, const py::object& b) {
-    return py::isinstance<SessionSnapshot>(b) && to_bytes(a).equal(to_bytes(py::cast<SessionSnapshot>(b)));
+    return py::isinstance<SessionSnapshot>(b) && a.bytes == py::cast<SessionSnapshot>(b).bytes;
   });
   snapshot.attr("__hash__") = py::none();
   snapshot.def("__repr__", [](const SessionSnapshot& s) {
-    return fmt::format("<karakuri.Snapshot: {} bytes>", s.world.bytes.size());
+    return fmt::format("<karakuri.Snapshot: {} bytes>", s.bytes.size());
   });
 
   world.def(

@@ -29,7 +29,7 @@ class Timeline {
   struct Entry {
     double time = 0;
     SessionSnapshot state;
-    std::size_t bytes() const { return state.world.bytes.size() + state.own.size() * sizeof(double); }
+    std::size_t bytes() const { return state.bytes.size(); }
   };
   std::deque<Entry> entries_;
   double seconds_, period_;

@@ -37,6 +37,11 @@ void add(Drive& to, const Drive& other) {
 
 }  // namespace
 
+bool session_detail::is_possible(const Drive& d) {
+  return d.stiffness >= 0 && std::isfinite(d.stiffness) && d.damping >= 0 && d.limit >= 0 &&
+         std::isfinite(d.q_target) && std::isfinite(d.v_target);
+}
+
 int Session::Impl::driven_index(JointId joint) {
   const std::size_t n = state.driven.size();
   for (std::size_t k = 0; k < n; ++k) {  // from the one after the last on: joints are set in order, or alone
@@ -55,18 +60,16 @@ bool Session::set_effort(JointId joint, std::span<const double> effort) {
     return false;
   DrivenJoint& driven = impl_->state.driven[static_cast<std::size_t>(impl_->driven_index(joint))];
   std::ranges::copy(effort, driven.efforts.begin());
-  impl_->drives_changed = true;
+  impl_->state.drives_changed = true;
   return true;
 }
 
 bool Session::set_drive(JointId joint, const Drive& drive, int dof) {
   if (dof < 0 || dof >= static_cast<int>(impl_->world.v(joint).size())) return false;
-  const bool possible = drive.stiffness >= 0 && std::isfinite(drive.stiffness) && drive.damping >= 0 &&
-                        drive.limit >= 0 && std::isfinite(drive.q_target) && std::isfinite(drive.v_target);
-  if (!possible) return false;
+  if (!session_detail::is_possible(drive)) return false;
   DrivenJoint& driven = impl_->state.driven[static_cast<std::size_t>(impl_->driven_index(joint))];
   driven.drives[static_cast<std::size_t>(dof)] = drive;
-  impl_->drives_changed = true;
+  impl_->state.drives_changed = true;
   return true;
 }
 
@@ -105,6 +108,7 @@ void Session::Impl::take_controllers() {
                              driven_index(transmissions[t].joint), transmissions[t].dof});
     }
   }
+  scene_driven = state.driven.size();
   std::sort(drivetrains.begin(), drivetrains.end(), [](const Drivetrain& a, const Drivetrain& b) {
     return std::tie(a.driven, a.actuator, a.transmission) < std::tie(b.driven, b.actuator, b.transmission);
   });
@@ -119,7 +123,7 @@ void Session::Impl::follow_trajectories() {
     Drive& drive = state.driven[static_cast<std::size_t>(f.driven)].drives[static_cast<std::size_t>(f.dof)];
     drive.q_target = point.position;
     drive.v_target = point.velocity;
-    drives_changed = true;
+    state.drives_changed = true;
   }
 }
 
@@ -134,7 +138,7 @@ void Session::Impl::advance_activations() {
     const Actuator& a = scene.actuators[i];
     if (a.dynamics == ActuatorDynamics::kNone) continue;
     const double next = next_activation(a, state.activations[i], state.controls[i], world.settings().dt);
-    drives_changed = drives_changed || next != state.activations[i];
+    state.drives_changed = state.drives_changed || next != state.activations[i];
     state.activations[i] = next;
   }
 }
@@ -158,7 +162,7 @@ void Session::Impl::apply_drives() {
       world.set_drive(joint.joint, drives[dof], static_cast<int>(dof));
     world.set_effort(joint.joint, std::span<const double>(efforts.data(), dofs));
   }
-  drives_changed = false;
+  state.drives_changed = false;
 }
 
 }  // namespace karakuri

@@ -66,6 +66,7 @@ struct SessionState {
   std::vector<double> next_sample;  // by sensor [s]
   std::vector<double> next_event;   // by timed event [s]; infinite: never again
   std::vector<ActiveForce> forces;  // that go on
+  bool drives_changed = true;       // since they were given to the world
 };
 
 }  // namespace session_detail
@@ -88,9 +89,12 @@ struct Session::Impl {
   bool halted = false;             // by a behaviour
   std::vector<long long> presses;  // by element of the page
   int ui_version = 0;
-  bool drives_changed = true;
   std::size_t last_driven = 0;  // where driven_index() looks first
 
+  std::size_t scene_driven = 0;  // of `driven`: those that the scene drives come first
+
+  // snapshot.cc
+  std::string find_misfit(const session_detail::SessionState& own) const;
   // session.cc
   void start(const Keyframe* keyframe);
   const Keyframe* find_keyframe(std::string_view name) const;
@@ -133,6 +137,8 @@ namespace session_detail {
 
 /// w, x, y, z; of the two that mean the rotation the one with w >= 0.
 std::array<double, 4> unit_quaternion(const Mat3& R);
+/// Whether it may be set.
+bool is_possible(const Drive& drive);
 /// How many numbers a sensor gives; 0: it cannot be read.
 int sensor_size(const LoadedScene& scene, const Sensor& sensor);
 /// The force of an actuator at the world's present state, cut to its range. `x`: its control, or what its

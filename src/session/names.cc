@@ -314,7 +314,7 @@ std::vector<Diagnostic> Session::Impl::set_drive(const Signal& s, std::string_vi
   DrivenJoint& driven = state.driven[static_cast<std::size_t>(driven_index(joint))];
   const auto dof = static_cast<std::size_t>(s.component);
   *drive_value(driven.drives[dof], driven.efforts[dof], s.property) = number;
-  drives_changed = true;
+  state.drives_changed = true;
   return {};
 }
 

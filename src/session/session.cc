@@ -103,7 +103,7 @@ void Session::Impl::start(const Keyframe* keyframe) {
   state.next_sample.assign(scene.sensors.size(), world.time());
   state.forces.clear();
   problems.clear();
-  drives_changed = true;
+  state.drives_changed = true;
   sample_sensors();
 }
 
@@ -145,7 +145,7 @@ void Session::step(int count) {
     s.push();
     s.push_surroundings();
     s.push_actuators();
-    if (s.drives_changed) s.apply_drives();
+    if (s.state.drives_changed) s.apply_drives();
     s.world.step();
     s.tell_of_method();
     s.tell_frozen();
@@ -178,6 +178,11 @@ void Session::remove_hook(int hook) {
     impl_->hooks[static_cast<std::size_t>(hook)] = nullptr;
 }
 
+bool Session::has_hooks() const {
+  return impl_->world.has_hooks() ||
+         std::ranges::any_of(impl_->hooks, [](const auto& hook) { return hook != nullptr; });
+}
+
 std::vector<Diagnostic> Session::edit(const std::function<void(Scene&)>& change) {
   std::vector<Diagnostic> flaws = impl_->world.edit(change);
   if (flaws.empty()) change(impl_->scene.scene);
@@ -198,7 +203,7 @@ bool Session::set_control(int actuator, double control) {
   if (actuator < 0 || actuator >= static_cast<int>(impl_->state.controls.size()) || !std::isfinite(control))
     return false;
   impl_->state.controls[static_cast<std::size_t>(actuator)] = control;
-  impl_->drives_changed = true;
+  impl_->state.drives_changed = true;
   return true;
 }
 

@@ -1,7 +1,12 @@
-// A session's own state as a row of numbers. One list of fields serves writing and reading.
+// A session as bytes: magic, version, the world's snapshot, the settings, the fields of SessionState, and one
+// checksum of all that, which is looked at before anything is read.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "karakuri/core/archive.h"
 #include "karakuri/core/hash.h"
 #include "session/impl.h"
 
@@ -9,92 +14,127 @@ namespace karakuri {
 
 using namespace session_detail;
 
-namespace {
+namespace archive {
 
-class Writer {
- public:
-  explicit Writer(std::vector<double>& out) : out_(out) {}
-  void number(double& x) { out_.push_back(x); }
-  std::size_t count(std::size_t n) {
-    out_.push_back(static_cast<double>(n));
-    return n;
-  }
-
- private:
-  std::vector<double>& out_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::span<const double> in) : in_(in) {}
-  void number(double& x) {
-    failed_ = failed_ || in_.empty();
-    if (failed_) return;
-    x = in_.front();
-    in_ = in_.subspan(1);
-  }
-  std::size_t count(std::size_t) {
-    double n = 0;
-    number(n);
-    // each thing has at least one number: no more of them than numbers are left
-    if (!(n >= 0 && n <= static_cast<double>(in_.size()))) failed_ = true;
-    return failed_ ? 0 : static_cast<std::size_t>(n);
-  }
-  bool good() const { return !failed_ && in_.empty(); }
-
- private:
-  std::span<const double> in_;
-  bool failed_ = false;
-};
-
-void visit(auto& ar, double& x) { ar.number(x); }
-void visit(auto& ar, Vec3& v) {
-  for (int i = 0; i < 3; ++i) ar.number(v[i]);
-}
-template <class Tag>
-void visit(auto& ar, Id<Tag>& id) {
-  double index = id.index, generation = id.generation;
-  ar.number(index);
-  ar.number(generation);
-  id = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(generation)};
-}
-void visit(auto& ar, DrivenJoint& d) {
+template <class Ar>
+static void visit(Ar& ar, DrivenJoint& d) {
   visit(ar, d.joint);
   for (Drive& drive : d.drives)
     for (double* x : {&drive.stiffness, &drive.damping, &drive.q_target, &drive.v_target, &drive.limit})
       visit(ar, *x);
   for (double& effort : d.efforts) visit(ar, effort);
 }
-void visit(auto& ar, ActiveForce& f) {
+template <class Ar>
+static void visit(Ar& ar, ActiveForce& f) {
   visit(ar, f.action.link);
   for (Vec3* v : {&f.action.point, &f.action.force, &f.action.moment}) visit(ar, *v);
   visit(ar, f.action.duration);
   visit(ar, f.until);
 }
-template <class T>
-void visit(auto& ar, std::vector<T>& all) {
-  all.resize(ar.count(all.size()));
-  for (T& one : all) visit(ar, one);
-}
-void visit(auto& ar, SessionState& s) {
-  visit(ar, s.controls);
-  visit(ar, s.activations);
-  visit(ar, s.sliders);
+template <class Ar>
+static void visit(Ar& ar, SessionState& s) {
+  for (std::vector<double>* v :
+       {&s.controls, &s.activations, &s.sliders, &s.readings, &s.next_sample, &s.next_event})
+    visit(ar, *v);
   visit(ar, s.driven);
-  visit(ar, s.readings);
-  visit(ar, s.next_sample);
-  visit(ar, s.next_event);
   visit(ar, s.forces);
+  visit(ar, s.drives_changed);
+}
+/// All but how many threads there are, which is no matter of state.
+template <class Ar>
+static void visit(Ar& ar, WorldSettings& s) {
+  visit_enum(ar, s.integrator, Integrator::kExplicit);
+  visit_enum(ar, s.contact, ContactModel::kNone);
+  visit_enum(ar, s.solver, solver::Method::kQuickstep);
+  visit_enum(ar, s.stabilization.kind, Stabilization::kNone);
+  for (int* x : {&s.substeps, &s.max_sweeps, &s.max_newton, &s.max_newton_rows, &s.pyramid_faces,
+                 &s.quickstep_iterations})
+    visit(ar, *x);
+  for (bool* x : {&s.continuous, &s.warm_start, &s.sleep.enabled, &s.penalty.is_explicit}) visit(ar, *x);
+  StabilizationSettings& t = s.stabilization;
+  for (double* x : {&s.dt, &s.tolerance, &s.acceptable, &s.quickstep_relaxation, &s.contact_margin,
+                    &s.restitution_threshold, &s.sleep.speed, &s.sleep.time, &s.penalty.stiffness,
+                    &s.penalty.damping, &s.penalty.tangential_share, &t.erp, &t.cfm, &t.beta, &t.gamma,
+                    &t.stiffness, &t.damping, &t.slop, &t.max_speed})
+    visit(ar, *x);
 }
 
-/// Sliders may have been added since `a` was taken.
-bool fits(const SessionState& a, const SessionState& b) {
-  return a.controls.size() == b.controls.size() && a.activations.size() == b.activations.size() &&
-         a.sliders.size() <= b.sliders.size() && a.readings.size() == b.readings.size() &&
-         a.next_sample.size() == b.next_sample.size() && a.next_event.size() == b.next_event.size();
+}  // namespace archive
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x3130534b41524b41u;
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kBegin = sizeof kMagic + sizeof kVersion, kSum = sizeof(std::uint64_t);
+
+void visit_all(auto& ar, Snapshot& world, WorldSettings& settings, SessionState& own) {
+  archive::visit(ar, world.scene);
+  archive::visit(ar, world.bytes);
+  archive::visit(ar, settings);
+  archive::visit(ar, own);
+}
+
+Diagnostic refuse(std::string what, std::string remedy) {
+  return {Severity::kError, "snapshot", std::move(what), std::move(remedy)};
+}
+
+bool same_settings(WorldSettings a, WorldSettings b) {
+  const auto bytes = [](WorldSettings& s) {
+    std::array<std::byte, sizeof(WorldSettings)> out{};
+    archive::Writer writer(out.data());
+    archive::visit(writer, s);
+    return out;
+  };
+  return bytes(a) == bytes(b);
+}
+
+bool is_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
 }
 
 }  // namespace
+
+std::vector<Diagnostic> find_flaws(const SessionSnapshot& snapshot) {
+  const std::span<const std::byte> bytes(snapshot.bytes);
+  std::uint64_t magic = 0, sum = 0;
+  std::uint32_t version = 0;
+  if (bytes.size() < kBegin + kSum) return {refuse("it is too short to be one", "write it whole")};
+  std::memcpy(&magic, bytes.data(), sizeof magic);
+  std::memcpy(&version, bytes.data() + sizeof magic, sizeof version);
+  if (magic != kMagic) return {refuse("it does not begin as one", "give what Session::snapshot() gave")};
+  if (version != kVersion)
+    return {
+        refuse(fmt::format("it has version {}", version), fmt::format("this library reads {}", kVersion))};
+  std::memcpy(&sum, bytes.data() + bytes.size() - kSum, kSum);
+  if (checksum(bytes.first(bytes.size() - kSum)) == sum) return {};
+  return {refuse("its checksum is wrong: it is damaged or cut off", "copy it whole, or take it again")};
+}
+
+/// What this session cannot take, or nothing. Sliders may have been added since.
+std::string Session::Impl::find_misfit(const SessionState& own) const {
+  const std::pair<const char*, std::pair<std::size_t, std::size_t>> counts[] = {
+      {"controls", {own.controls.size(), state.controls.size()}},
+      {"activations", {own.activations.size(), state.activations.size()}},
+      {"readings", {own.readings.size(), state.readings.size()}},
+      {"sensors", {own.next_sample.size(), state.next_sample.size()}},
+      {"timed events", {own.next_event.size(), state.next_event.size()}}};
+  for (const auto& [what, count] : counts)
+    if (count.first != count.second)
+      return fmt::format("it has {} {}, the session {}", count.first, what, count.second);
+  if (own.sliders.size() > state.sliders.size()) return "it has more sliders than the session";
+  if (!is_finite(own.controls) || !is_finite(own.activations) || !is_finite(own.sliders))
+    return "one of its controls is not finite";
+  if (own.driven.size() < scene_driven) return "it lacks joints that the scene drives";
+  for (std::size_t i = 0; i < own.driven.size(); ++i) {
+    if (i < scene_driven && own.driven[i].joint != state.driven[i].joint)
+      return "it drives other joints than the scene";
+    if (!is_finite(own.driven[i].efforts) || !std::ranges::all_of(own.driven[i].drives, is_possible))
+      return "it has a drive that cannot be set";
+  }
+  for (const ActiveForce& f : own.forces)
+    if (!world.model().find(f.action.link)) return "it has a force on a link that is not there";
+  return {};
+}
 
 std::uint64_t Session::hash() const {
   const std::uint64_t of_world = world().hash();
@@ -108,34 +148,94 @@ std::uint64_t Session::hash() const {
 }
 
 SessionSnapshot Session::snapshot() const {
-  SessionSnapshot out{impl_->world.snapshot(), impl_->world.settings(), {}};
-  Writer writer(out.own);
-  SessionState copy = impl_->state;
-  visit(writer, copy);
+  Snapshot world = impl_->world.snapshot();
+  WorldSettings settings = impl_->world.settings();
+  archive::Sizer sizer;
+  visit_all(sizer, world, settings, impl_->state);
+  SessionSnapshot out{std::vector<std::byte>(kBegin + sizer.value() + kSum)};
+  archive::Writer writer(out.bytes.data());
+  writer.raw(&kMagic, sizeof kMagic);
+  writer.raw(&kVersion, sizeof kVersion);
+  visit_all(writer, world, settings, impl_->state);
+  const std::uint64_t sum = checksum(std::span<const std::byte>(out.bytes).first(out.bytes.size() - kSum));
+  writer.raw(&sum, kSum);
   return out;
 }
 
+namespace {
+
+/// Nothing changes where a part of it is refused.
+std::vector<Diagnostic> take_over(World& world, WorldSettings settings, auto&& restore) {
+  settings.threads = world.settings().threads;
+  if (same_settings(settings, world.settings())) return restore(world);
+  const Snapshot before = world.snapshot();
+  if (std::vector<Diagnostic> flaws = restore(world); !flaws.empty()) return flaws;
+  if (std::vector<Diagnostic> flaws = world.set_settings(settings); !flaws.empty()) {
+    world.restore(before);
+    return flaws;
+  }
+  return restore(world);  // once more: settings may have woken what slept
+}
+
+}  // namespace
+
 std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
+  if (std::vector<Diagnostic> flaws = find_flaws(snapshot); !flaws.empty()) return flaws;
   Impl& s = *impl_;
+  Snapshot world;
+  WorldSettings settings;
   SessionState own;
-  Reader reader(snapshot.own);
-  visit(reader, own);
-  if (!reader.good() || !fits(own, s.state))
-    return {
-        {Severity::kError, "snapshot", "it is damaged, or of another session", "take it from this scene"}};
-  if (std::vector<Diagnostic> flaws = find_flaws(snapshot.settings); !flaws.empty()) return flaws;
-  if (std::vector<Diagnostic> flaws = s.world.restore(snapshot.world); !flaws.empty()) return flaws;
-  WorldSettings settings = snapshot.settings;
-  settings.threads = s.world.settings().threads;  // no matter of state
-  s.world.set_settings(settings);
-  s.world.restore(snapshot.world);  // once more: they may have woken what slept
+  const std::span<const std::byte> bytes(snapshot.bytes);
+  archive::Reader reader(bytes.subspan(kBegin, bytes.size() - kBegin - kSum));
+  visit_all(reader, world, settings, own);
+  if (!reader.finished())
+    return {refuse("its fields do not fill it", "take it again with Session::snapshot() of this library")};
+  if (const std::string misfit = s.find_misfit(own); !misfit.empty())
+    return {refuse(misfit, "restore it in the scene that it was taken of")};
+  if (std::vector<Diagnostic> flaws = find_flaws(settings); !flaws.empty()) return flaws;
+  if (std::vector<Diagnostic> flaws =
+          take_over(s.world, settings, [&](World& w) { return w.restore(world); });
+      !flaws.empty())
+    return flaws;
   own.sliders.insert(own.sliders.end(),
                      s.state.sliders.begin() + static_cast<std::ptrdiff_t>(own.sliders.size()),
                      s.state.sliders.end());
   s.state = std::move(own);
-  s.drives_changed = true;  // a control may have been set and not yet used; the same again changes nothing
   if (s.behaviours) s.behaviours->after_reset(*this);
   return {};
+}
+
+std::vector<Diagnostic> Session::restore(const Session& other) {
+  if (&other == this) return {};
+  Impl& s = *impl_;
+  const Impl& from = *other.impl_;
+  if (const std::string misfit = s.find_misfit(from.state); !misfit.empty())
+    return {refuse(misfit, "take a session of the same scene, or its clone")};
+  if (std::vector<Diagnostic> flaws =
+          take_over(s.world, from.world.settings(), [&](World& w) { return w.restore(from.world); });
+      !flaws.empty())
+    return flaws;
+  if (s.state.sliders.size() == from.state.sliders.size()) {
+    s.state = from.state;
+  } else {
+    std::vector<double> sliders = s.state.sliders;
+    std::ranges::copy(from.state.sliders, sliders.begin());
+    s.state = from.state;
+    s.state.sliders = std::move(sliders);
+  }
+  if (s.behaviours) s.behaviours->after_reset(*this);
+  return {};
+}
+
+Session Session::clone() const {
+  const Impl& from = *impl_;
+  auto out = std::make_unique<Impl>(from.scene, from.world.clone(), from.options);
+  out->state = from.state;
+  out->problems = from.problems;
+  out->told = from.told;
+  out->presses = from.presses;
+  out->ui_version = from.ui_version;
+  return Session(std::move(out));
 }
 
 }  // namespace karakuri

@@ -25,9 +25,10 @@ constexpr int kBatch = 64;  // pairs that one task looks at
 void place(World::Impl& w, int i, double h, double fall) {
   const BodyShape& c = w.colliders[i];
   const int tree = w.tree_of[c.body];
-  const bool awake = tree >= 0 && w.trees[tree].awake, was_awake = w.collider_awake[i] != 0;
+  const bool awake = tree >= 0 && w.trees[tree].awake, is_placed = w.collider_placed[i] != 0;
   w.collider_awake[i] = awake;
-  if (!awake && !was_awake) return;
+  w.collider_placed[i] = !awake;
+  if (!awake && is_placed) return;
   const Workspace::Velocity& v = w.ws.velocity[c.body];
   w.collider_pose[i] = world_detail::pose_of(w.ws, c);
   // an explicit step moves by the old velocity: contacts are solved for the step after it

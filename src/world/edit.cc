@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/compose.h"
+#include "karakuri/model/reverse.h"
 #include "world/impl.h"
 
 namespace karakuri {
@@ -33,24 +34,60 @@ std::string find_missing(const World::Impl& now, const World::Impl& old) {
   return {};
 }
 
-/// The scene with its trees as they were made.
-Scene as_made(const World::Impl& w) {
-  Scene scene = w.scene;
-  for (auto undo = w.undos.rbegin(); undo != w.undos.rend(); ++undo) scene.mechanism.undo(undo->mechanism);
-  const auto cuts = std::count_if(w.edits.begin(), w.edits.end(), [](const auto& e) { return !e.joins; });
-  scene.no_contact.resize(scene.no_contact.size() - static_cast<std::size_t>(cuts));
-  return scene;
+/// Joints that were only turned round are those of the scene, whose values may have been edited.
+void take_values(const Mechanism& made, std::vector<HungLink>& hung) {
+  for (HungLink& h : hung) {
+    if (!made.contains(h.id)) continue;
+    const Joint& joint = made.joint(h.id);
+    if (joint.child == h.joint.child)
+      h.joint = joint;
+    else if (Result<Joint> turned = reversed(joint); turned.ok())
+      h.joint = std::move(*turned);
+  }
 }
 
 }  // namespace
 
+Scene World::Impl::scene_as_made() const {
+  Scene out = scene;
+  if (made) out.mechanism = *made;
+  out.no_contact.resize(out.no_contact.size() - structure.parted.size());
+  return out;
+}
+
+Result<std::unique_ptr<World::Impl>> World::Impl::with_structure(
+    const world_detail::Structure& wanted) const {
+  Scene changed = scene_as_made();
+  auto as_made = made ? made : std::make_shared<const Mechanism>(changed.mechanism);
+  if (std::vector<Diagnostic> flaws = changed.mechanism.rehang(wanted.hung); !flaws.empty()) return flaws;
+  changed.no_contact.insert(changed.no_contact.end(), wanted.parted.begin(), wanted.parted.end());
+  Result<Model> compiled = compile(changed.mechanism, gravity);
+  if (!compiled.ok()) return compiled.errors();
+  std::vector<Diagnostic> flaws;
+  world_detail::check_shapes(changed, flaws);
+  world_detail::check_no_contact(changed, *compiled, flaws);
+  if (!flaws.empty()) return flaws;
+  auto out = std::make_unique<Impl>(std::move(changed), std::move(*compiled), given);
+  out->made = std::move(as_made);
+  out->structure = wanted;
+  out->scales = scales;  // of the scene before its trees were changed
+  out->scene_hash = scene_hash;
+  out->scene_stamp = scene_stamp;
+  return out;
+}
+
 std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
-  Scene scene = as_made(*impl_);  // snapshots may go back to before joints were cut
+  Scene scene = impl_->scene_as_made();  // snapshots may go back to before joints were cut
   change(scene);
   Result<World> made = make(std::move(scene), impl_->given, impl_->model.gravity);
   if (!made.ok()) return made.errors();
+  if (world_detail::Structure structure = impl_->structure; !structure.hung.empty()) {
+    take_values(made->impl_->scene.mechanism, structure.hung);
+    Result<std::unique_ptr<Impl>> changed = made->impl_->with_structure(structure);
+    if (!changed.ok()) return changed.errors();
+    made->impl_ = std::move(*changed);
+  }
   Impl& fresh = *made->impl_;
-  if (std::vector<Diagnostic> flaws = fresh.change_edits(impl_->edits); !flaws.empty()) return flaws;
   if (const std::string missing = find_missing(fresh, *impl_); !missing.empty())
     return {{Severity::kError, "edit of the scene", missing,
              "an edit may change values and add things; to part links use detach(), for all else make a new "

@@ -68,13 +68,20 @@ struct PendingForce {
   Vec3 p_L, force, moment;
 };
 
-/// A change of the trees: a joint was cut, or one was made that makes two trees one.
+/// How the trees hang together otherwise than in the scene as it was made: what is there now, however it came
+/// to be.
+struct Structure {
+  std::vector<HungLink> hung;    // see Mechanism::rehang(); a link once at most
+  std::vector<LinkPair> parted;  // by cuts: they never touch again; a pair once at most
+  bool operator==(const Structure& o) const;
+};
+
+/// A change of the trees: a joint is cut, or one is made that makes two trees one.
 struct TreeEdit {
   bool joins = false;
   JointId cut;     // the joint
   Transform X_WL;  // where its child was then
   Joint made;      // as for Mechanism::graft()
-  bool operator==(const TreeEdit& o) const;
 };
 
 struct Breaking {
@@ -103,9 +110,9 @@ struct Persistent {
   std::vector<SpringSlot> springs;
   std::vector<PendingForce> forces;   // of the next step
   std::vector<PendingForce> applied;  // of the last step
-  std::vector<TreeEdit> edits;        // of the scene's trees, in their order
-  std::vector<Attachment> attached;   // their loops follow those of the scene in Model::loops, in this order
-  std::uint64_t attach_count = 0;     // ever
+  Structure structure;
+  std::vector<Attachment> attached;  // their loops follow those of the scene in Model::loops, in this order
+  std::uint64_t attach_count = 0;    // ever
   std::vector<Breaking> breaking;
   Vec3 gravity = kEarthGravity;  // Model::gravity is a copy that the dynamics read
   Random random;
@@ -164,6 +171,9 @@ struct Carried {
 struct TowerScratch;
 std::shared_ptr<TowerScratch> make_tower_scratch();  // towers.cc
 
+/// What is wrong with shapes and pairs that never touch; make.cc.
+void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws);
+void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws);
 /// What is wrong with the settings, by themselves and for the scene; make.cc.
 std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
 
@@ -222,6 +232,10 @@ inline int relation_slot(RowSource source) {
 /// Of the limits of a distance, whose impulse is kept with this sign as the loop's first.
 inline double loop_limit_sign(RowSource source) { return source == RowSource::kLoopLow ? 1 : -1; }
 
+/// Whether it may be set; world.cc.
+bool is_possible(const Drive& drive);
+bool is_possible(const Model& model, const PointSpring& spring);
+
 /// The smaller of the drive's and the joint's limit.
 double drive_limit(const Model& model, const Drive& drive, int dof);
 
@@ -267,16 +281,12 @@ struct World::Impl : world_detail::Persistent {
     std::int32_t body, dof, q;
     double lower, upper;  // of its one dof; of several, or of a quaternion, q is -1
   };
-  std::vector<Limits> limits;          // of limited_bodies
-  std::vector<JointId> joint_of_body;  // that carries it
-  std::vector<LinkId> root_links;      // by tree: a link of its first body
-  std::uint64_t scene_hash = 0;        // hash_scene() of the scene as it was made
-  std::size_t scene_loops = 0;         // loops of the scene; those of `attached` follow
-  struct Undo {
-    MechanismUndo mechanism;
-    std::vector<TouchedRoot> touched;
-  };
-  std::vector<Undo> undos;                   // by edit
+  std::vector<Limits> limits;                // of limited_bodies
+  std::vector<JointId> joint_of_body;        // that carries it
+  std::vector<LinkId> root_links;            // by tree: a link of its first body
+  std::uint64_t scene_hash = 0;              // hash_scene() of the scene as it was made
+  std::size_t scene_loops = 0;               // loops of the scene; those of `attached` follow
+  std::shared_ptr<const Mechanism> made;     // the scene's as it was made; none: it still is
   std::vector<std::int32_t> collider_start;  // by slot of a link: its first collider; one more for the end
   std::uint64_t scene_stamp = 0;             // World::scene_stamp()
 
@@ -302,6 +312,7 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
   std::vector<std::uint8_t> collider_awake;
+  std::vector<std::uint8_t> collider_placed;  // it sleeps or stands still, and its pose and box are known
   std::vector<world_detail::FoundContacts> found;   // by batch
   std::vector<Workspace::Velocity> free_velocity;   // of bodies, at v_free; ws.velocity is that at the start
   std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
@@ -461,8 +472,11 @@ struct World::Impl : world_detail::Persistent {
   bool is_of_island(int body, int root) const;
   void impact(int loop);                                              // impact.cc: plastic
   std::vector<Diagnostic> apply(const world_detail::TreeEdit& edit);  // tree_edits.cc
-  void undo_edit();                                                   // the last one
-  std::vector<Diagnostic> change_edits(std::span<const world_detail::TreeEdit> edits);
+  void remember_hung(std::span<const LinkId> links);                  // in `structure`: as they hang now
+  void remember_parted(const world_detail::LinkPair& pair);           // and in the scene
+  Scene scene_as_made() const;                                        // edit.cc
+  /// edit.cc: another inside, of the same scene with other trees, and all else as made.
+  Result<std::unique_ptr<Impl>> with_structure(const world_detail::Structure& wanted) const;
   void follow(const Splice& splice);                   // all that is kept, when some trees were compiled anew
   void replace(const world_detail::Persistent& read);  // serialize.cc: everything, with its attached loops
   void inherit(Impl& old);                             // all that is kept when the scene is edited
@@ -489,7 +503,9 @@ struct World::Impl : world_detail::Persistent {
   void wake_tree(int tree);
   void freeze_tree(int tree);
   void moved_by_hand(int tree);
-  void resolve_settings();    // scales.cc: after any change of what is given, and of gravity
+  // scales.cc: after any change of what is given, and of gravity. All that is kept from step to step and was
+  // made by the old settings is forgotten here, and nowhere else.
+  void resolve_settings();
   void after_restore();       // make.cc: what is not saved
   void refresh_kinematics();  // ws: poses and velocities of the state
   void refresh_view() const;

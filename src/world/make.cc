@@ -23,7 +23,9 @@ bool stands_still(const Mechanism& m, LinkId id) {
   return id == m.world();
 }
 
-void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
+}  // namespace
+
+void world_detail::check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
   for (const LinkId id : scene.mechanism.link_ids()) {
     const Link& link = scene.mechanism.link(id);
     for (const ShapePlacement& placement : link.shapes) {
@@ -44,6 +46,8 @@ void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws) {
   }
 }
 
+namespace {
+
 void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
   for (std::size_t i = 0; i < scene.pairs.size(); ++i) {
     const SurfacePair& pair = scene.pairs[i];
@@ -60,7 +64,9 @@ void check_pairs(const Scene& scene, std::vector<Diagnostic>& flaws) {
   }
 }
 
-void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
+}  // namespace
+
+void world_detail::check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
   const auto name = [&](LinkId id) {
     const LinkEntry* link = model.find(id);
     return link ? compose("'{}'", link->name) : std::string("a link that does not exist");
@@ -73,6 +79,8 @@ void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagno
                        "add the links first, or leave the pair out"});
   }
 }
+
+namespace {
 
 void check_initial(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws) {
   const auto finite = [](const std::vector<double>& v) {
@@ -194,7 +202,7 @@ std::vector<CollisionFilter> add_colliders(World::Impl& w) {
   return filters;
 }
 
-/// Colliders that stand still are placed here and then never again.
+/// Where they are is told by the first step.
 void fill_broadphase(World::Impl& w, const std::vector<CollisionFilter>& filters) {
   const double margin = 0.5 * w.settings.contact_margin;
   for (std::size_t i = 0; i < filters.size(); ++i) {
@@ -315,6 +323,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   path_known.resize(colliders.size());
   collider_pose.resize(colliders.size());
   collider_awake.resize(colliders.size());
+  collider_placed.resize(colliders.size());
   set_initial(*this);
   use_threads(settings.threads);
   after_restore();
@@ -354,14 +363,6 @@ void World::Impl::after_restore() {
   resolve_settings();
   tabulate_dofs();
   refresh_kinematics();
-  for (std::size_t i = 0; i < colliders.size(); ++i) {
-    const BodyShape& c = colliders[i];
-    collider_pose[i] = world_detail::pose_of(ws, c);
-    const double margin = 0.5 * settings.contact_margin;
-    reach[i] = margin;
-    if (c.body != 0)
-      broadphase.move(static_cast<ProxyId>(i), bounding_box(*c.shape, collider_pose[i]).grown(margin));
-  }
   collect_pressing(pressing);
   events.clear();
   view_fresh = past_fresh = false;
@@ -375,11 +376,11 @@ void World::Impl::refresh_kinematics() {
 
 Result<World> World::make(Scene scene, const WorldSettings& settings, const Vec3& gravity) {
   std::vector<Diagnostic> flaws;
-  check_shapes(scene, flaws);
+  world_detail::check_shapes(scene, flaws);
   check_pairs(scene, flaws);
   auto model = compile(scene.mechanism, gravity);
   if (!model.ok()) flaws.insert(flaws.end(), model.errors().begin(), model.errors().end());
-  if (model.ok()) check_initial(scene, *model, flaws), check_no_contact(scene, *model, flaws);
+  if (model.ok()) check_initial(scene, *model, flaws), world_detail::check_no_contact(scene, *model, flaws);
   for (Diagnostic& d : world_detail::check_settings(settings, scene)) flaws.push_back(std::move(d));
   if (!flaws.empty()) return flaws;
   auto impl = std::make_unique<Impl>(std::move(scene), std::move(*model), settings);

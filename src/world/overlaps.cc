@@ -33,8 +33,7 @@ std::vector<Overlap> World::find_overlaps() const {
   std::vector<Transform> poses;
   for (std::size_t i = 0; i < w.colliders.size(); ++i) {
     poses.push_back(world_detail::pose_of(w.view, w.colliders[i]));
-    if (w.colliders[i].body != 0)
-      near.move(static_cast<ProxyId>(i), bounding_box(*w.colliders[i].shape, poses[i]));
+    near.move(static_cast<ProxyId>(i), bounding_box(*w.colliders[i].shape, poses[i]));
   }
   near.update();
   CollisionWorkspace ws;

@@ -74,6 +74,8 @@ void World::Impl::resolve_settings() {
   scales.speed = world_detail::typical_speed(scales.length, gravity.norm(), given.dt / given.substeps);
   settings = resolve(given, scales);
   rows.length = scales.row_length();
+  std::fill(collider_placed.begin(), collider_placed.end(), std::uint8_t{0});  // boxes have a margin
+  known.q.clear();
 }
 
 }  // namespace karakuri

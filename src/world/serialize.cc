@@ -1,48 +1,35 @@
 // A snapshot: magic, version, hash of the scene, length, the fields of Persistent in order, checksum. One
 // list of fields serves writing, reading and hashing. Little-endian, as all machines that we run on.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "core/compose.h"
+#include "karakuri/core/archive.h"
 #include "karakuri/core/hash.h"
+#include "karakuri/dynamics/loop_rows.h"
 #include "world/impl.h"
 
 namespace karakuri {
 
+using archive::Reader;
+using archive::Sizer;
+using archive::Writer;
 using world_detail::Persistent;
 
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 8;
+constexpr std::uint32_t kVersion = 9;
+constexpr std::size_t kAround = 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);  // bytes beside the state
 
-/// Into room that is large enough, see Sizer.
-class Writer {
- public:
-  explicit Writer(std::byte* out) : out_(out) {}
-  static constexpr bool kReads = false, kInOne = true;
-  void raw(const void* data, std::size_t size) {
-    std::memcpy(out_, data, size);
-    out_ += size;
-  }
+}  // namespace
 
- private:
-  std::byte* out_;
-};
-
-/// How many bytes a Writer would write: copying a vector that grows costs more than counting first.
-class Sizer {
- public:
-  static constexpr bool kReads = false, kInOne = true;
-  void raw(const void*, std::size_t size) { size_ += size; }
-  std::size_t value() const { return size_; }
-
- private:
-  std::size_t size_ = 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);  // what stands around the state
-};
+namespace archive {
 
 class Hasher {
  public:
@@ -54,67 +41,17 @@ class Hasher {
   Hash hash_;
 };
 
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> in) : in_(in) {}
-  static constexpr bool kReads = true, kInOne = true;
-  void raw(void* data, std::size_t size) {
-    if (size > in_.size()) {
-      failed_ = true;
-      return;
-    }
-    std::memcpy(data, in_.data(), size);
-    in_ = in_.subspan(size);
-  }
-  bool failed() const { return failed_; }
-  bool finished() const { return !failed_ && in_.empty(); }
-  std::size_t left() const { return in_.size(); }
-  void fail() { failed_ = true; }
-
- private:
-  std::span<const std::byte> in_;
-  bool failed_ = false;
-};
-
-template <class Ar, class T>
-  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-void visit(Ar& ar, T& value) {
-  ar.raw(&value, sizeof value);
-}
 template <class Ar>
-void visit(Ar& ar, Vec3& v) {
-  ar.raw(v.data(), 3 * sizeof(double));
-}
-template <class Ar>
-void visit(Ar& ar, Transform& X) {
+static void visit(Ar& ar, Transform& X) {
   ar.raw(X.R.data(), 9 * sizeof(double));
   visit(ar, X.p);
 }
 template <class Ar>
-void visit(Ar& ar, std::string& text) {
-  std::uint64_t size = text.size();
-  visit(ar, size);
-  if constexpr (Ar::kReads) {
-    if (size > ar.left()) return ar.fail();
-    text.resize(size);
-  }
-  ar.raw(text.data(), size);
-}
-template <class Ar, class Tag>
-void visit(Ar& ar, Id<Tag>& id) {
-  visit(ar, id.index);
-  visit(ar, id.generation);
-}
-template <class Ar, std::size_t n>
-void visit(Ar& ar, std::array<double, n>& a) {
-  ar.raw(a.data(), sizeof a);
-}
-template <class Ar>
-void visit(Ar& ar, Drive& d) {
+static void visit(Ar& ar, Drive& d) {
   for (double* x : {&d.stiffness, &d.damping, &d.q_target, &d.v_target, &d.limit}) visit(ar, *x);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::TreeStatus& t) {
+static void visit(Ar& ar, world_detail::TreeStatus& t) {
   visit(ar, t.awake);
   visit(ar, t.kinematic);
   visit(ar, t.quarantined);
@@ -122,7 +59,7 @@ void visit(Ar& ar, world_detail::TreeStatus& t) {
   visit(ar, t.credit);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::SpringSlot& s) {
+static void visit(Ar& ar, world_detail::SpringSlot& s) {
   visit(ar, s.spring.link);
   visit(ar, s.spring.p_L);
   visit(ar, s.spring.target);
@@ -133,9 +70,9 @@ void visit(Ar& ar, world_detail::SpringSlot& s) {
   visit(ar, s.used);
 }
 template <class Ar>
-void visit(Ar& ar, Joint& j) {
+static void visit(Ar& ar, Joint& j) {
   visit(ar, j.name);
-  visit(ar, j.kind);
+  visit_enum(ar, j.kind, JointKind::kDistance);
   visit(ar, j.parent);
   visit(ar, j.child);
   for (Transform* X : {&j.X_PF, &j.X_CM}) visit(ar, *X);
@@ -146,42 +83,40 @@ void visit(Ar& ar, Joint& j) {
     visit(ar, *x);
 }
 template <class Ar>
-void visit(Ar& ar, DofProperties& p) {
+static void visit(Ar& ar, DofProperties& p) {
   for (double* x : {&p.lower, &p.upper, &p.damping, &p.stiffness, &p.rest, &p.dry_friction, &p.armature,
                     &p.effort_limit, &p.velocity_limit, &p.limit_stiffness, &p.limit_damping})
     visit(ar, *x);
 }
 template <class Ar>
-void visit(Ar& ar, Attachment& a) {
+static void visit(Ar& ar, Attachment& a) {
   visit(ar, a.id);
   visit(ar, a.joint);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::TreeEdit& e) {
-  std::uint8_t joins = e.joins;
-  visit(ar, joins);
-  e.joins = joins != 0;
-  if (e.joins) {
-    visit(ar, e.made);
-    for (DofProperties& p : e.made.dofs) visit(ar, p);
-  } else {
-    visit(ar, e.cut);
-    visit(ar, e.X_WL);
-  }
+static void visit(Ar& ar, HungLink& h) {
+  visit(ar, h.id);
+  visit(ar, h.joint);
+  for (DofProperties& p : h.joint.dofs) visit(ar, p);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::Breaking& b) {
+static void visit(Ar& ar, world_detail::LinkPair& pair) {
+  visit(ar, pair.first);
+  visit(ar, pair.second);
+}
+template <class Ar>
+static void visit(Ar& ar, world_detail::Breaking& b) {
   visit(ar, b.joint);
   visit(ar, b.force);
   visit(ar, b.moment);
 }
 template <class Ar>
-void visit(Ar& ar, world_detail::PendingForce& f) {
+static void visit(Ar& ar, world_detail::PendingForce& f) {
   visit(ar, f.link);
   for (Vec3* v : {&f.p_L, &f.force, &f.moment}) visit(ar, *v);
 }
 template <class Ar>
-void visit(Ar& ar, Contact& c) {
+static void visit(Ar& ar, Contact& c) {
   visit(ar, c.link_a);
   visit(ar, c.link_b);
   visit(ar, c.collider_a);
@@ -194,41 +129,12 @@ void visit(Ar& ar, Contact& c) {
     visit(ar, *v);
   visit(ar, c.separation);
   visit(ar, c.mobility);
-  visit(ar, c.state);
-}
-template <class Ar, class T>
-void raw_of(Ar& ar, std::vector<T>& values) {
-  if (!values.empty()) ar.raw(values.data(), values.size() * sizeof(T));
-}
-template <class Ar, class T>
-void visit(Ar& ar, std::vector<T>& values) {
-  std::uint64_t count = values.size();
-  visit(ar, count);
-  if constexpr (Ar::kReads) {
-    if (count > ar.left()) return ar.fail();  // every element takes a byte at least
-    values.resize(count);
-  }
-  if constexpr (Ar::kInOne && std::is_arithmetic_v<T>) return raw_of(ar, values);
-  for (T& value : values) visit(ar, value);
+  visit_enum(ar, c.state, ContactState::kSlide);
 }
 template <class Ar>
-void visit(Ar& ar, std::vector<bool>& values) {
-  std::uint64_t count = values.size();
-  visit(ar, count);
-  if constexpr (Ar::kReads) {
-    if (count > ar.left()) return ar.fail();
-    values.resize(count);
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint8_t bit = values[i];
-    visit(ar, bit);
-    values[i] = bit != 0;
-  }
-}
-
-template <class Ar>
-void visit(Ar& ar, Persistent& p) {
-  visit(ar, p.edits);
+static void visit(Ar& ar, Persistent& p) {
+  visit(ar, p.structure.hung);
+  if (Ar::kInOne || !p.structure.parted.empty()) visit(ar, p.structure.parted);
   visit(ar, p.attached);
   visit(ar, p.attach_count);
   visit(ar, p.breaking);
@@ -262,17 +168,24 @@ void visit(Ar& ar, Persistent& p) {
   visit(ar, p.gravity);
 }
 
+}  // namespace archive
+
+namespace {
+
 /// How many of something a snapshot holds, and how many the world has.
 struct Count {
   const char* what;
   std::size_t held, needed;
 };
 
-/// Sizes and indices that the world relies on: what does not fit, or nothing. The checksum guards against
-/// damage, this against a snapshot that was made by other means.
-std::string find_misfit(const Persistent& p, const World::Impl& w) {
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+/// What of its arrays has another size than the world needs.
+std::string find_missized(const Persistent& p, const World::Impl& w) {
   const std::size_t nq = w.state.q.size(), nv = w.state.v.size(), relations = w.model.relations.size(),
-                    loops = w.scene_loops + p.attached.size(), colliders = w.colliders.size();
+                    loops = w.scene_loops + p.attached.size();
   const Count counts[] = {{"coordinates", p.state.q.size(), nq},
                           {"coordinates before the last step", p.q_before.size(), nq},
                           {"velocities", p.state.v.size(), nv},
@@ -292,18 +205,61 @@ std::string find_misfit(const Persistent& p, const World::Impl& w) {
                           {"chords of couplings", p.relation_chord.size(), relations}};
   for (const Count& c : counts)
     if (c.held != c.needed) return compose("it has {} {}, the scene {}", c.held, c.what, c.needed);
+  return {};
+}
+
+/// Numbers that no world comes to by itself, or lets anybody set.
+std::string find_impossible(const Persistent& p) {
+  for (const std::vector<double>* v : {&p.state.q, &p.state.v, &p.q_before, &p.v_before, &p.effort})
+    if (!all_finite(*v)) return "one of its coordinates, velocities or efforts is not finite";
   if (!p.gravity.allFinite()) return "its gravity is not finite";
-  for (const Attachment& a : p.attached) {
-    const bool known = static_cast<int>(a.joint.kind) <= static_cast<int>(JointKind::kDistance);
-    if (!known || !w.model.find(a.joint.parent) || !w.model.find(a.joint.child) ||
-        !find_flaws(a.joint).empty())
+  if (!std::isfinite(p.state.time) || !(p.h_before >= 0 && std::isfinite(p.h_before)))
+    return "its time is not finite";
+  for (const Drive& d : p.drives)
+    if (!world_detail::is_possible(d)) return "it has a drive that cannot be set";
+  for (const world_detail::TreeStatus& t : p.trees)
+    if (t.awake > 1 || t.kinematic > 1 || t.quarantined > 1 || !(t.still >= 0))
+      return "it has a tree in no known state";
+  return {};
+}
+
+/// What names a link, joint or shape that it cannot name.
+std::string find_dangling(const Persistent& p, const World::Impl& w) {
+  for (const auto* forces : {&p.forces, &p.applied})
+    for (const world_detail::PendingForce& f : *forces)
+      if (!w.model.find(f.link) || !f.p_L.allFinite() || !f.force.allFinite() || !f.moment.allFinite())
+        return "it has a force on a link that is not there, or that is not finite";
+  for (const world_detail::SpringSlot& s : p.springs)
+    if (s.used > 1 || s.generation == 0 || (s.used && !world_detail::is_possible(w.model, s.spring)))
+      return "it has a spring on a link that is not there, or that cannot be set";
+  const auto is_attached = [&](const auto& a) {
+    return w.model.find(a.joint.parent) && w.model.find(a.joint.child);
+  };
+  for (std::size_t i = 0; i < p.attached.size(); ++i) {
+    const Attachment& a = p.attached[i];
+    const auto same = [&](const Attachment& b) { return b.id == a.id; };
+    if (!is_attached(a) || !a.id || !find_flaws(a.joint).empty() || loop_row_count(a.joint.kind) == 0 ||
+        std::any_of(p.attached.begin(), p.attached.begin() + static_cast<std::ptrdiff_t>(i), same))
       return compose("its joint '{}' cannot be attached in the scene", a.joint.name);
   }
-  for (const Contact& c : p.contacts)
+  const std::size_t colliders = w.colliders.size();
+  for (const Contact& c : p.contacts) {
     for (const std::int32_t side : {c.collider_a, c.collider_b})
       if (side < 0 || static_cast<std::size_t>(side) >= colliders)
         return compose("it has a contact of shape {}, the scene {} shapes", side, colliders);
+    if (c.link_a != w.colliders[c.collider_a].link || c.link_b != w.colliders[c.collider_b].link ||
+        c.collider_a >= c.collider_b)
+      return "it has a contact of shapes that are not those of its links";
+  }
   return {};
+}
+
+/// All that the world relies on: what does not fit, or nothing. The checksum guards against damage, this
+/// against a snapshot that was made by other means.
+std::string find_misfit(const Persistent& p, const World::Impl& w) {
+  if (std::string flaw = find_missized(p, w); !flaw.empty()) return flaw;
+  if (std::string flaw = find_impossible(p); !flaw.empty()) return flaw;
+  return find_dangling(p, w);
 }
 
 Diagnostic refuse(std::string what, std::string remedy) {
@@ -316,7 +272,7 @@ Snapshot World::snapshot() const {
   Snapshot out{impl_->scene_hash, {}};
   Sizer sizer;
   visit(sizer, static_cast<Persistent&>(*impl_));
-  out.bytes.resize(sizer.value());
+  out.bytes.resize(sizer.value() + kAround);
   Writer writer(out.bytes.data());
   std::uint64_t magic = kMagic, scene = impl_->scene_hash;
   std::uint32_t version = kVersion;
@@ -331,19 +287,19 @@ Snapshot World::snapshot() const {
 
 std::vector<Diagnostic> World::restore(const Snapshot& snapshot) {
   const std::span<const std::byte> bytes(snapshot.bytes);
-  if (bytes.size() < 28) return {refuse("it is too short to be one", "write it whole")};
-  Reader reader(bytes.first(bytes.size() - 8));
+  if (bytes.size() < kAround) return {refuse("it is too short to be one", "write it whole")};
   std::uint64_t magic = 0, scene = 0, sum = 0;
   std::uint32_t version = 0;
+  std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
+  Reader reader(bytes.first(bytes.size() - sizeof sum));
   visit(reader, magic);
   visit(reader, version);
-  visit(reader, scene);
   if (magic != kMagic) return {refuse("it does not begin as one", "give what World::snapshot() gave")};
   if (version != kVersion)
     return {refuse(compose("it has version {}", version), compose("this library reads {}", kVersion))};
-  std::memcpy(&sum, bytes.data() + bytes.size() - 8, 8);
-  if (checksum(bytes.first(bytes.size() - 8)) != sum)
+  if (checksum(bytes.first(bytes.size() - sizeof sum)) != sum)
     return {refuse("its checksum is wrong: it is damaged or cut off", "copy it whole, or take it again")};
+  visit(reader, scene);
   if (scene != impl_->scene_hash)
     return {refuse("it is of another scene", "load the scene that it was taken of")};
   Persistent read;
@@ -363,23 +319,21 @@ std::vector<Diagnostic> World::restore(const World& other) {
 }
 
 std::vector<Diagnostic> World::take_over(const Persistent& from) {
-  Impl& w = *impl_;
-  const bool other_trees = from.edits != w.edits;
-  Persistent kept;
-  if (other_trees) kept = w;
-  std::string misfit;
-  if (other_trees)
-    if (const std::vector<Diagnostic> flaws = w.change_edits(from.edits); !flaws.empty())
-      misfit = "joints that it has cut or made cannot be here: " + flaws[0].where + ": " + flaws[0].what;
-  if (misfit.empty()) misfit = find_misfit(from, w);
-  if (!misfit.empty()) {
-    if (other_trees) {  // back to what it was, which it can be
-      (void)w.change_edits(kept.edits);
-      w.replace(kept);
-    }
-    return {refuse(misfit, "restore it in the scene that it was taken of, or take it again")};
+  const auto refused = [](const std::string& what) -> std::vector<Diagnostic> {
+    return {refuse(what, "restore it in the scene that it was taken of, or take it again")};
+  };
+  if (from.structure == impl_->structure) {
+    if (const std::string misfit = find_misfit(from, *impl_); !misfit.empty()) return refused(misfit);
+    impl_->replace(from);
+    return {};
   }
-  w.replace(from);
+  Result<std::unique_ptr<Impl>> other = impl_->with_structure(from.structure);
+  if (!other.ok())
+    return refused("joints that it has cut or made cannot be here: " + to_string(other.errors()));
+  if (const std::string misfit = find_misfit(from, **other); !misfit.empty()) return refused(misfit);
+  (*other)->replace(from);
+  (*other)->hooks = std::move(impl_->hooks);
+  impl_ = std::move(*other);
   return {};
 }
 
@@ -391,7 +345,7 @@ World World::clone() const {
   out->scales = w.scales;  // of the scene before its trees were changed
   out->scene_hash = w.scene_hash;
   out->scene_stamp = w.scene_stamp;
-  out->undos = w.undos;
+  out->made = w.made;
   out->replace(w);
   return World(std::move(out));
 }
@@ -410,20 +364,36 @@ void World::Impl::replace(const Persistent& read) {
   after_restore();
 }
 
-bool world_detail::TreeEdit::operator==(const TreeEdit& o) const {
-  const auto bytes = [](TreeEdit edit) {
-    Sizer sizer;
-    visit(sizer, edit);
-    std::vector<std::byte> out(sizer.value());
-    Writer writer(out.data());
-    visit(writer, edit);
-    return out;
+namespace {
+
+/// Which does not allocate.
+bool same(const Transform& a, const Transform& b) { return a.R == b.R && a.p == b.p; }
+bool same(const DofProperties& a, const DofProperties& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;  // nothing but numbers
+}
+bool same(const Joint& a, const Joint& b) {
+  const auto numbers = [](const Joint& j) {
+    return std::tuple(j.pitch, j.distance, j.range.low, j.range.high, j.closing_stiffness, j.closing_damping,
+                      j.closing_turn_stiffness, j.closing_turn_damping);
   };
-  return bytes(*this) == bytes(o);
+  return a.name == b.name && a.kind == b.kind && a.parent == b.parent && a.child == b.child &&
+         same(a.X_PF, b.X_PF) && same(a.X_CM, b.X_CM) && a.axis == b.axis && a.second_axis == b.second_axis &&
+         numbers(a) == numbers(b) &&
+         std::equal(a.dofs.begin(), a.dofs.end(), b.dofs.begin(),
+                    [](const auto& x, const auto& y) { return same(x, y); });
+}
+
+}  // namespace
+
+bool world_detail::Structure::operator==(const Structure& o) const {
+  return parted == o.parted && std::equal(hung.begin(), hung.end(), o.hung.begin(), o.hung.end(),
+                                          [](const HungLink& a, const HungLink& b) {
+                                            return a.id == b.id && same(a.joint, b.joint);
+                                          });
 }
 
 std::uint64_t World::hash() const {
-  Hasher hasher;
+  archive::Hasher hasher;
   visit(hasher, static_cast<Persistent&>(*impl_));
   return hasher.value();
 }

@@ -107,7 +107,7 @@ void carry_colliders(World::Impl& w, const Splice& s) {
       c.arm = c.X_BS.p.norm();
       touched.push_back(k);
       w.broadphase.set_fixed(k, link.body == 0);
-      if (link.body == 0) w.collider_awake[k] = 0;
+      w.collider_placed[k] = 0;
     }
   }
   w.broadphase.include_all(touched);
@@ -189,55 +189,67 @@ void World::Impl::follow(const Splice& splice) {
   fit_scratch(*this);
 }
 
+namespace {
+
+/// The links that an edit hangs elsewhere, in the order in which it does.
+std::vector<LinkId> hung_by(const Mechanism& m, const TreeEdit& edit) {
+  if (!edit.joins) return {m.joint(edit.cut).child};
+  std::vector<LinkId> out;
+  for (LinkId at = edit.made.child; at != m.world(); at = m.link(at).parent) out.push_back(at);
+  return out;
+}
+
+bool is_in(const std::vector<world_detail::LinkPair>& pairs, const world_detail::LinkPair& pair) {
+  return std::any_of(pairs.begin(), pairs.end(), [&](const auto& p) {
+    return p == pair || (p.first == pair.second && p.second == pair.first);
+  });
+}
+
+}  // namespace
+
+void World::Impl::remember_hung(std::span<const LinkId> links) {
+  const Mechanism& m = scene.mechanism;
+  for (const LinkId link : links) {
+    std::erase_if(structure.hung, [&](const HungLink& h) { return h.joint.child == link; });
+    structure.hung.push_back({m.link(link).joint, m.joint(m.link(link).joint)});
+  }
+}
+
+void World::Impl::remember_parted(const world_detail::LinkPair& pair) {
+  if (is_in(scene.no_contact, pair)) return;
+  scene.no_contact.push_back(pair);
+  structure.parted.push_back(pair);
+}
+
 std::vector<Diagnostic> World::Impl::apply(const TreeEdit& edit) {
   Mechanism& m = scene.mechanism;
-  Undo undo{{}, touched_by(m, edit)};
-  if (undo.touched.empty()) return {refused("", "it names what is not there", "use ids that are alive")};
+  const std::vector<TouchedRoot> touched = touched_by(m, edit);
+  if (touched.empty()) return {refused("", "it names what is not there", "use ids that are alive")};
   if (edit.joins)
     if (std::vector<Diagnostic> flaws = find_flaws(edit.made); !flaws.empty()) return flaws;
   if (!edit.joins && carries_endless_shape(*this, m.joint(edit.cut).child))
     return {refused(m.joint(edit.cut).name, "a plane or heightfield is part of what it holds",
                     "leave it where it stands")};
-  std::pair<LinkId, LinkId> parted;
+  if (!made) made = std::make_shared<const Mechanism>(m);
+  const std::vector<LinkId> hung = hung_by(m, edit);
+  world_detail::LinkPair parted;
   if (!edit.joins) parted = {m.joint(edit.cut).parent, m.joint(edit.cut).child};
-  const Result<JointId> made =
-      edit.joins ? m.graft(edit.made, &undo.mechanism) : m.cut(edit.cut, edit.X_WL, &undo.mechanism);
-  if (!made.ok()) return made.errors();
+  MechanismUndo undo;
+  const Result<JointId> joint = edit.joins ? m.graft(edit.made, &undo) : m.cut(edit.cut, edit.X_WL, &undo);
+  if (!joint.ok()) return joint.errors();
   const std::vector<Loop> more(model.loops.begin() + static_cast<std::ptrdiff_t>(scene_loops),
                                model.loops.end());
   model.loops.resize(scene_loops);
-  const Result<Splice> splice = recompile(m, undo.touched, model);
+  const Result<Splice> splice = recompile(m, touched, model);
   if (!splice.ok()) {
-    m.undo(undo.mechanism);
+    m.undo(undo);
     model.loops.insert(model.loops.end(), more.begin(), more.end());
     return splice.errors();
   }
+  remember_hung(hung);
   // they lie in each other where the joint was: touching would throw them apart
-  if (!edit.joins) scene.no_contact.push_back(parted);
+  if (!edit.joins) remember_parted(parted);
   follow(*splice);
-  edits.push_back(edit);
-  undos.push_back(std::move(undo));
-  return {};
-}
-
-void World::Impl::undo_edit() {
-  Undo& undo = undos.back();
-  scene.mechanism.undo(undo.mechanism);
-  for (TouchedRoot& t : undo.touched) std::swap(t.before, t.after);
-  if (!edits.back().joins) scene.no_contact.pop_back();
-  model.loops.resize(scene_loops);
-  const Result<Splice> splice = recompile(scene.mechanism, undo.touched, model);  // which it was before
-  follow(*splice);
-  edits.pop_back();
-  undos.pop_back();
-}
-
-std::vector<Diagnostic> World::Impl::change_edits(std::span<const TreeEdit> wanted) {
-  std::size_t same = 0;
-  while (same < edits.size() && same < wanted.size() && edits[same] == wanted[same]) ++same;
-  while (edits.size() > same) undo_edit();
-  for (const TreeEdit& edit : wanted.subspan(same))
-    if (std::vector<Diagnostic> flaws = apply(edit); !flaws.empty()) return flaws;
   return {};
 }
 

@@ -270,9 +270,7 @@ bool World::set_drive(JointId id, const Drive& drive, int dof) {
   Impl& w = *impl_;
   const JointEntry* joint = w.model.find(id);
   if (!joint || joint->first_v < 0 || dof < 0 || dof >= v_size(joint->kind)) return false;
-  if (!(drive.stiffness >= 0 && std::isfinite(drive.stiffness)) || !(drive.damping >= 0) ||
-      !(drive.limit >= 0) || !std::isfinite(drive.q_target) || !std::isfinite(drive.v_target))
-    return false;
+  if (!world_detail::is_possible(drive)) return false;
   Drive& to = w.drives[joint->first_v + dof];
   const bool same = to.stiffness == drive.stiffness && to.damping == drive.damping &&
                     to.q_target == drive.q_target && to.v_target == drive.v_target && to.limit == drive.limit;
@@ -299,12 +297,17 @@ bool World::add_force(LinkId link, const Vec3& force, const Vec3& p_L, const Vec
   return true;
 }
 
-namespace {
+bool world_detail::is_possible(const Drive& d) {
+  return d.stiffness >= 0 && std::isfinite(d.stiffness) && d.damping >= 0 && d.limit >= 0 &&
+         std::isfinite(d.q_target) && std::isfinite(d.v_target);
+}
 
-bool is_good(const Model& model, const PointSpring& s) {
+bool world_detail::is_possible(const Model& model, const PointSpring& s) {
   return model.find(s.link) && s.p_L.allFinite() && s.target.allFinite() && s.stiffness >= 0 &&
          s.damping >= 0 && std::isfinite(s.stiffness) && std::isfinite(s.damping);
 }
+
+namespace {
 
 SpringSlot* find_slot(std::vector<SpringSlot>& springs, SpringId id) {
   if (id.index >= springs.size()) return nullptr;
@@ -316,7 +319,7 @@ SpringSlot* find_slot(std::vector<SpringSlot>& springs, SpringId id) {
 
 SpringId World::add_spring(const PointSpring& spring) {
   Impl& w = *impl_;
-  if (!is_good(w.model, spring)) return {};
+  if (!world_detail::is_possible(w.model, spring)) return {};
   std::uint32_t index = 0;
   while (index < w.springs.size() && w.springs[index].used) ++index;
   if (index == w.springs.size()) w.springs.emplace_back();
@@ -329,7 +332,7 @@ SpringId World::add_spring(const PointSpring& spring) {
 
 bool World::set_spring(SpringId id, const PointSpring& spring) {
   SpringSlot* slot = find_slot(impl_->springs, id);
-  if (!slot || !is_good(impl_->model, spring)) return false;
+  if (!slot || !world_detail::is_possible(impl_->model, spring)) return false;
   slot->spring = spring;
   return true;
 }
@@ -387,6 +390,11 @@ int World::add_hook(std::function<void(World&)> hook) {
 }
 void World::remove_hook(int hook) {
   if (hook >= 0 && hook < static_cast<int>(impl_->hooks.size())) impl_->hooks[hook] = nullptr;
+}
+
+bool World::has_hooks() const {
+  return std::any_of(impl_->hooks.begin(), impl_->hooks.end(),
+                     [](const auto& hook) { return hook != nullptr; });
 }
 
 // ---- what happened

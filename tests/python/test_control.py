@@ -104,6 +104,32 @@ class Batches(unittest.TestCase):
             np.testing.assert_array_equal(batch.poses("link2")[i], single.link("link2").pose)
         self.assertIn("5 copies", repr(batch))
 
+    def test_copies_run_what_the_scene_asks_for(self):
+        for name, steps in (("grip", 800), ("breaking-chain", 1200), ("arm", 300)):
+            single = karakuri.World.load(name)
+            batch = karakuri.Batch(single, 2)
+            link = single.links[-1].name
+            for _ in range(4):
+                batch.step(steps // 4)
+                single.step(steps // 4)
+                for i in range(2):
+                    np.testing.assert_array_equal(batch.poses(link)[i], single.link(link).pose, err_msg=name)
+
+    def test_controls(self):
+        world = karakuri.World.load("humanoid", behaviours=False)
+        batch = karakuri.Batch(world, 2)
+        self.assertEqual(batch.u.shape, (2, len(world.u)))
+
+    def test_what_cannot_be_copied_is_refused(self):
+        world = pendulum()
+        world.on_step(lambda w: None)
+        with self.assertRaisesRegex(RuntimeError, "callbacks"):
+            karakuri.Batch(world, 2)
+        karakuri.Batch(world.copy(), 2)
+        with self.assertRaisesRegex(Exception, "behaviours"):
+            karakuri.Batch(karakuri.World.load("cart-pole", behaviours=True), 2)
+        karakuri.Batch(karakuri.World.load("cart-pole", behaviours=False), 2)
+
     def test_targets_of_drives(self):
         world = pendulum()
         world.joint("hinge").drive(stiffness=1000, damping=100)

@@ -300,6 +300,18 @@ class Snapshots(unittest.TestCase):
             self.assertEqual(world.save(), snapshot)
             self.assertIn("bytes", repr(snapshot))
 
+    def test_a_damaged_snapshot_is_refused_wherever_the_damage_is(self):
+        make, arguments = pickle.loads(pickle.dumps(arm())).save().__reduce__()
+        data = arguments[0]
+        make(data)
+        for i in range(0, len(data), 5):
+            damaged = bytearray(data)
+            damaged[i] ^= 0x10
+            with self.assertRaises(ValueError):
+                make(bytes(damaged))
+        with self.assertRaises(ValueError):
+            make(data[:-1])
+
     def test_every_contact_model_can_be_pickled(self):
         for model in ("cone", "pyramid", "penalty", "none"):
             world = arm()

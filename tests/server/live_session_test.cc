@@ -271,7 +271,7 @@ TEST_F(LiveTest, AThousandMovingBoxesCostLittleToShow) {
 TEST_F(LiveTest, TheMemoryLastsForAllTheSeconds) {
   Session session = make();
   session.step(100);  // as many contacts as ever
-  const std::size_t one = session.snapshot().world.bytes.size();
+  const std::size_t one = session.snapshot().bytes.size();
   const LiveOptions options{.memory_seconds = 2, .memory_bytes = 20 * one};
   run(
       session,

@@ -1,13 +1,16 @@
 // What a snapshot holds beside the state, and of which scenes it is accepted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "karakuri/core/hash.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/scenes.h"
 
@@ -178,6 +181,215 @@ TEST(Snapshot, WhatDoesNotMatterMayDiffer) {
     e.scene.mechanism.link(e.box).name = "crate";
   });
   EXPECT_TRUE(other.restore(snapshot).empty());
+}
+
+// ---- what is kept from step to step
+
+/// One that was made now and restored does what `world` does.
+void expect_same_future(World& world, const World& made, int steps = 20) {
+  World other = made.clone();
+  ASSERT_TRUE(other.restore(world.snapshot()).empty());
+  World copy = world.clone();
+  for (int i = 0; i < steps; ++i) {
+    ASSERT_EQ(other.hash(), world.hash()) << "restored, in step " << i;
+    ASSERT_EQ(copy.hash(), world.hash()) << "copied, in step " << i;
+    for (World* w : {&world, &other, &copy}) w->step();
+  }
+}
+
+// Boxes of what stands still are as large as the margin.
+TEST(Snapshot, AMarginThatHasChangedHoldsForAllShapes) {
+  Scene scene;
+  const LinkId shelf = scene.mechanism.add_link("shelf", Inertia::solid_box(1, {1, 1, 0.1}));
+  ASSERT_TRUE(
+      scene.mechanism.add_joint({.name = "wall", .parent = scene.mechanism.world(), .child = shelf}).ok());
+  scene.add_shape(shelf, Shape::box({1, 1, 0.1}));
+  scene.add_body("box", Shape::box({0.2, 0.2, 0.2}), 1, Transform::translation({0, 0, 0.35}));
+  WorldSettings settings{.contact_margin = 1e-3};
+  World world = make_world(scene, settings, Vec3(0, 0, -1e-3));
+  world.step(3);
+  EXPECT_TRUE(world.contacts().empty()) << "they are 5 cm apart";
+  settings.contact_margin = 0.06;
+  ASSERT_TRUE(world.set_settings(settings).empty());
+  World wide = make_world(scene, settings, Vec3(0, 0, -1e-3));
+  ASSERT_TRUE(wide.restore(world.snapshot()).empty());
+  world.step(), wide.step();
+  EXPECT_FALSE(world.contacts().empty());
+  EXPECT_EQ(world.contacts().size(), wide.contacts().size());
+}
+
+TEST(Snapshot, HoldsATreeThatWasFixedToTheWorldWhereItIsNow) {
+  Scene scene;
+  const MaterialId wood = add_material(scene, 0.5);
+  scene.add_ground(wood);
+  const LinkId post =
+      scene.add_body("post", Shape::box({0.1, 0.1, 0.5}), 1, Transform::translation({0, 0, 0.5}), wood);
+  scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0.19, 0, 1.5}), wood);
+  const World made = make_world(std::move(scene), {.dt = 5e-3});
+  World world = made.clone();
+  ASSERT_TRUE(world.set_velocity(post, {Vec3::Zero(), Vec3(0.5, 0, 0)}));
+  world.step(30);  // it moves right up to the moment when it is fixed
+  ASSERT_TRUE(world
+                  .attach_here(world.scene().mechanism.world(), post, world.pose(post),
+                               {.name = "nail", .kind = JointKind::kFixed}, Joining::kTree)
+                  .ok());
+  expect_same_future(world, made, 150);
+  EXPECT_FALSE(world.contacts().empty());
+}
+
+TEST(Snapshot, HoldsWhatIsFrozenWhereItIsNow) {
+  for (const bool by_force : {false, true}) {
+    Scene scene;
+    const MaterialId wood = add_material(scene, 0.5);
+    scene.add_ground(wood);
+    const LinkId low =
+        scene.add_body("low", Shape::box({0.3, 0.3, 0.1}), 1, Transform::translation({0, 0, 0.1}), wood);
+    scene.add_body("high", Shape::box({0.2, 0.2, 0.1}), 1, Transform::translation({0, 0, 0.3}), wood);
+    scene.add_body("ball", Shape::sphere(0.1), 1, Transform::translation({0.45, 0, 0.1}), wood);
+    const World made = make_world(std::move(scene), {.dt = 5e-3});
+    World world = made.clone();
+    world.step(20);
+    if (by_force)
+      world.add_force(low, {1e300, 0, 0});
+    else
+      ASSERT_TRUE(world.set_velocity(low, {Vec3(1e47, 0, 0), Vec3(0, 0, 1e47)}));
+    world.step();
+    if (!by_force) world.add_force(low, {1e300, 1e300, 0});
+    world.step();
+    ASSERT_TRUE(world.quarantined(low));
+    expect_same_future(world, made, 100);
+  }
+}
+
+// ---- the size of a snapshot follows from what is there
+
+TEST(Snapshot, DoesNotGrowWithWhatWasJoinedAndCut) {
+  Scene scene;
+  scene.add_ground();
+  std::vector<LinkId> boxes;
+  for (int i = 0; i < 4; ++i)
+    boxes.push_back(scene.add_body("box" + std::to_string(i), Shape::box({0.1, 0.1, 0.1}), 1,
+                                   Transform::translation({0.25 * i, 0, 0.1})));
+  const World made = make_world(std::move(scene));
+  World world = made.clone();
+  const auto join_and_cut = [&](int i) {
+    const LinkId a = boxes[i % 3], b = boxes[3];
+    const Result<JointId> joint = world.attach_here(a, b, world.pose(b), {.name = "grip"}, Joining::kTree);
+    ASSERT_TRUE(joint.ok()) << to_string(joint.errors());
+    if (i % 5 == 0) world.step();
+    ASSERT_TRUE(world.detach(*joint).empty());
+  };
+  for (int i = 0; i < 6; ++i) join_and_cut(i);
+  const std::size_t size = world.snapshot().bytes.size();
+  for (int i = 6; i < 300; ++i) join_and_cut(i);
+  EXPECT_LE(world.snapshot().bytes.size(), size + 2000) << "contacts come and go";
+  EXPECT_LE(world.scene().no_contact.size(), 3u);
+  expect_same_future(world, made);
+  ASSERT_TRUE(world.edit([&](Scene& s) { s.mechanism.link(boxes[0]).inertia.mass = 2; }).empty());
+  world.step(10);
+  EXPECT_LE(world.snapshot().bytes.size(), size + 2000);
+}
+
+// ---- snapshots that were made by other means
+
+Snapshot summed(Snapshot forged) {
+  const std::span<std::byte> bytes(forged.bytes);
+  const std::uint64_t sum = checksum(std::span<const std::byte>(bytes.first(bytes.size() - 8)));
+  std::memcpy(bytes.data() + bytes.size() - 8, &sum, 8);
+  return forged;
+}
+
+/// Where these bytes are; there is one such place.
+template <class T>
+std::size_t find_in(const Snapshot& s, const T& value) {
+  const auto* wanted = reinterpret_cast<const std::byte*>(&value);
+  const auto at = std::search(s.bytes.begin(), s.bytes.end(), wanted, wanted + sizeof value);
+  EXPECT_NE(at, s.bytes.end());
+  return static_cast<std::size_t>(at - s.bytes.begin());
+}
+
+template <class T>
+Snapshot with(Snapshot s, std::size_t at, const T& value) {
+  std::memcpy(s.bytes.data() + at, &value, sizeof value);
+  return summed(std::move(s));
+}
+
+TEST(Snapshot, LinksAndShapesThatAreNotThereAreRefusedEvenWithARightChecksum) {
+  BoxOnGround s(0.5);
+  World world = make_world(s.scene);
+  world.step(5);
+  const double place = 12345.678, force_at = 54321.25;
+  world.add_spring({s.box, Vec3(place, 0, 0), Vec3::Zero(), 1, 1});
+  world.add_force(s.box, Vec3(1, 2, 3), Vec3(force_at, 0, 0));
+  const Snapshot pending = world.snapshot();
+  const std::uint64_t hash = world.hash();
+  const std::uint32_t nowhere = 1'000'000;
+  EXPECT_TRUE(world.restore(summed(pending)).empty());
+  for (const double mark : {place, force_at}) {
+    const std::size_t link = find_in(pending, mark) - sizeof(LinkId);
+    EXPECT_FALSE(world.restore(with(pending, link, nowhere)).empty()) << "no such link";
+    EXPECT_FALSE(world.restore(with(pending, link + 4, nowhere)).empty()) << "another one was there";
+  }
+  EXPECT_FALSE(
+      world.restore(with(pending, find_in(pending, force_at), std::numeric_limits<double>::quiet_NaN()))
+          .empty());
+  EXPECT_EQ(world.hash(), hash);
+  world.step();
+  ASSERT_FALSE(world.contacts().empty());
+  const Snapshot after = world.snapshot();  // the force is one that was applied
+  EXPECT_FALSE(world.restore(with(after, find_in(after, force_at) - sizeof(LinkId), nowhere)).empty());
+  const Contact& c = world.contacts()[0];
+  const std::size_t shape = find_in(after, c.point) - sizeof c.feature - 4 * sizeof(std::uint32_t);
+  for (const std::int32_t none : {-1, 77}) EXPECT_FALSE(world.restore(with(after, shape, none)).empty());
+  EXPECT_TRUE(world.restore(with(after, shape, c.collider_a)).empty());
+}
+
+/// An arm that reaches boxes, joined, cut, driven and pulled: some of each thing that a snapshot holds.
+World busy_world() {
+  Everything e;
+  const LinkId ball =
+      e.scene.add_body("ball", Shape::sphere(0.3), 1, Transform::translation({0, 0, 2}), e.wood);
+  e.scene.add_ground(e.wood, -1);
+  World world = make_world(std::move(e.scene), {.dt = 2e-3});
+  world.step(10);
+  EXPECT_TRUE(world.attach_here(e.box, ball, world.pose(ball), {.name = "grip"}, Joining::kTree).ok());
+  EXPECT_TRUE(world.detach(e.wrist).empty());
+  EXPECT_TRUE(world
+                  .attach_here(e.upper, ball, world.pose(ball),
+                               {.name = "rope", .kind = JointKind::kDistance, .distance = 1})
+                  .ok());
+  world.set_drive(e.shoulder, {.stiffness = 5, .damping = 1, .q_target = 1});
+  world.set_breaking(e.shoulder, 1e4);
+  world.add_spring({ball, Vec3::Zero(), Vec3(0, 0, 2), 3, 1});
+  world.step(30);
+  world.add_force(ball, Vec3(1, 0, 0));
+  return world;
+}
+
+// Whatever a forged snapshot holds, it is refused or steps without harm.
+TEST(Snapshot, ForgedOnesAreRefusedOrSafe) {
+  const World origin = busy_world();
+  const Snapshot good = origin.snapshot();
+  World world = origin.clone();
+  Random random(11);
+  int taken = 0;
+  for (int i = 0; i < 1500; ++i) {
+    Snapshot bad = good;
+    for (int k = 0; k <= i % 3; ++k) {
+      const int at = 20 + random.below(static_cast<int>(bad.bytes.size()) - 36);
+      const std::uint64_t kinds[] = {0, ~std::uint64_t{0}, random.bits(), 0x7ff0000000000000u, 1};
+      std::memcpy(bad.bytes.data() + at, &kinds[random.below(5)],
+                  static_cast<std::size_t>(1 + random.below(8)));
+    }
+    if (!world.restore(summed(bad)).empty()) continue;
+    ++taken;
+    world.step(2);
+    (void)world.snapshot();
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_LT(taken, 1400);
+  ASSERT_TRUE(world.restore(good).empty());
+  EXPECT_EQ(world.hash(), origin.hash());
 }
 
 }  // namespace

@@ -61,6 +61,12 @@ struct MechanismUndo {
   std::vector<FixedTendon> tendons;
 };
 
+/// A link, which is joint.child, and the joint that it hangs by.
+struct HungLink {
+  JointId id;
+  Joint joint;
+};
+
 class Mechanism {
  public:
   Mechanism();
@@ -84,6 +90,9 @@ class Mechanism {
   /// hangs on `joint.parent` from then on, the joints between it and the old root are turned round (keeping
   /// their ids and names), and the free joint is gone. Refused where one of those cannot be turned round.
   Result<JointId> graft(Joint joint, MechanismUndo* undo = nullptr);
+  /// What any row of cut() and graft() has come to, at once: takes these links down, and hangs them by these
+  /// joints in this order, ids and all. Couplings and tendons follow. Or what is wrong, and nothing changes.
+  std::vector<Diagnostic> rehang(std::span<const HungLink> hung);
   /// Takes an edit back, ids and all. The last one first.
   void undo(const MechanismUndo& edit);
   /// A link with a free joint to the world, at X_WL. The joint gets the link's name; its frame M lies in the
@@ -128,6 +137,8 @@ class Mechanism {
   std::vector<Diagnostic> flaws_of_graft(const Joint& joint) const;
   Result<std::vector<Joint>> turned_path(LinkId child) const;
   void swap_tendon_dofs(std::span<const JointId> ids, MechanismUndo& undo);
+  std::string flaw_of_rehanging(std::span<const HungLink> hung) const;
+  void drop_dead_relations();
   LinkId sibling_before(LinkId child) const;  // none: it is the first
   void save_place(LinkId link, MechanismUndo& undo) const;
   void save_hanging(LinkId child, MechanismUndo& undo) const;  // what unhang() changes

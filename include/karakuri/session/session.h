@@ -5,6 +5,7 @@
 // changes the structure or something goes wrong.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,12 +34,13 @@ struct Signal {
   std::uint32_t generation = 0;  // of the link's or joint's id
 };
 
-/// All that a session's future depends on, beside its scene. A value.
+/// All that a session's future depends on, beside its scene and hooks: the world's snapshot, its settings,
+/// and what actuators, controllers, sensors and timed events keep. A value: copy it, keep it, write it.
 struct SessionSnapshot {
-  Snapshot world;
-  WorldSettings settings;
-  std::vector<double> own;  // controls, activations, sliders, drives, readings, when events are due
+  std::vector<std::byte> bytes;  // with version and one checksum of all; may be written to a file as it is
 };
+/// Whether it is one, of this version, and whole; empty: it is.
+std::vector<Diagnostic> find_flaws(const SessionSnapshot& snapshot);
 
 class Session;
 
@@ -60,6 +62,9 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
+  /// A second session at the same point: both have the same future, bit for bit. Hooks are not copied, and
+  /// nobody runs its behaviours.
+  Session clone() const;
 
   /// `count` steps of world().settings().dt. Each: behaviours, events that are due, trajectories, hooks,
   /// actuators, the world's step, sensors that are due. Ends early where a behaviour fails.
@@ -112,6 +117,8 @@ class Session {
   /// Called in each step before actuators are applied. Returns a number for remove_hook().
   int add_hook(std::function<void(Session&)> hook);
   void remove_hook(int hook);
+  /// Of its own or of its world.
+  bool has_hooks() const;
   /// Whoever runs scene().script.behaviours from now on; without one they do not run. The session's address
   /// must stay while it has one.
   void set_behaviours(std::unique_ptr<BehaviourHost> host);
@@ -145,12 +152,16 @@ class Session {
   SessionSnapshot snapshot() const;
   /// Errors when it is of another scene or damaged; nothing changes then.
   std::vector<Diagnostic> restore(const SessionSnapshot& snapshot);
+  /// Everything that a snapshot of `other` would hold, without making one; does not allocate where the
+  /// structure is the same. Errors when it is of another scene.
+  std::vector<Diagnostic> restore(const Session& other);
   /// Of the world's state and of what actuators keep; equal for equal bits.
   std::uint64_t hash() const;
 
   struct Impl;
 
  private:
+  friend class Batch;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

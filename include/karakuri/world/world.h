@@ -192,6 +192,7 @@ class World {
   /// Called before each step (and substep), to read and to act. Returns a number for remove_hook().
   int add_hook(std::function<void(World&)> hook);
   void remove_hook(int hook);
+  bool has_hooks() const;
 
   // ---- what happened in the last step; spans are good until the next
   /// Everything that touched or could have, ordered by pair of colliders.
