@@ -1,6 +1,7 @@
 // Terrain: heights on a regular grid, solid below.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "karakuri/collision/aabb.h"
@@ -15,6 +16,14 @@ struct Heightfield {
   double x0 = 0, y0 = 0, dx = 1, dy = 1;  // [m]
   std::vector<double> heights;            // columns * rows [m]
   Aabb bounds;
+  /// Lowest and highest height of square blocks, row by row, for searches: of level 0 they are 4 x 4 cells,
+  /// of level k 4 x 4 blocks of level k - 1, and so on until one block is all.
+  struct Level {
+    int columns = 0, rows = 0;
+    std::vector<std::array<double, 2>> range;  // [m]
+  };
+  static constexpr int kBlock = 4;
+  std::vector<Level> levels;
 
   Vec3 vertex(int i, int j) const { return {x0 + i * dx, y0 + j * dy, heights[j * columns + i]}; }
   int cell_columns() const { return columns - 1; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "collision/mesh/field_search.h"
 #include "collision/narrowphase/convex_patch.h"
 #include "collision/narrowphase/surface_pairs.h"
 #include "collision/narrowphase/witness.h"
@@ -121,16 +122,13 @@ void search_mesh(const Mesh& m, Search& s) {
 }
 
 void search_field(const Heightfield& f, Search& s) {
-  for (int j = 0; j < f.cell_rows(); ++j) {
-    for (int i = 0; i < f.cell_columns(); ++i) {
-      const Vec3 v[4] = {f.vertex(i, j), f.vertex(i + 1, j), f.vertex(i + 1, j + 1), f.vertex(i, j + 1)};
-      Aabb cell;
-      for (const Vec3& p : v) cell.add(p);
-      if (s.bound(cell.lo, cell.hi) >= s.best.separation) continue;
-      s.visit(v[0], v[1], v[2]);
-      s.visit(v[0], v[2], v[3]);
-    }
-  }
+  search_cells(
+      f, [&](const Aabb& box) { return s.bound(box.lo, box.hi); }, [&] { return s.best.separation; },
+      [&](int i, int j) {
+        const Vec3 v[4] = {f.vertex(i, j), f.vertex(i + 1, j), f.vertex(i + 1, j + 1), f.vertex(i, j + 1)};
+        s.visit(v[0], v[1], v[2]);
+        s.visit(v[0], v[2], v[3]);
+      });
 }
 
 // Overlap of a convex shape with a solid that shows in no triangle: it is inside.
@@ -228,24 +226,28 @@ bool mesh_mesh(const Shape& a, const Transform& X_WA, const Shape& b, const Tran
   return true;
 }
 
-// Every cell's triangles against the mesh, the best so far limiting the rest.
+// The cells' triangles against the mesh, those near its box first, the best so far limiting the rest.
 bool heightfield_mesh(const Shape& a, const Transform& X_WF, const Shape& b, const Transform& X_WM,
                       CollisionWorkspace& ws, ClosestPoints& out) {
   const Heightfield& f = a.as_heightfield();
   const Mesh& m = b.as_mesh();
   Search s{nullptr, X_WM.inverse() * X_WF, {}, {}, &ws.impl(), {}};
   s.best.separation = kInf;
-  for (int j = 0; j < f.cell_rows(); ++j) {
-    for (int i = 0; i < f.cell_columns(); ++i) {
-      const Vec3 v[4] = {f.vertex(i, j), f.vertex(i + 1, j), f.vertex(i + 1, j + 1), f.vertex(i, j + 1)};
-      for (int k = 1; k < 3; ++k) {
-        const TriangleCore core(v[0], v[k], v[k + 1]);
-        const ConvexView view = core.view();
-        s.convex = &view, s.box = convex_box(view, s.X);
-        search_mesh(m, s);
-      }
-    }
-  }
+  const Aabb around = m.bounds.transformed(s.X.inverse());
+  const auto bound = [&](const Aabb& box) {
+    return (box.lo - around.hi).cwiseMax(around.lo - box.hi).cwiseMax(0.0).norm();
+  };
+  search_cells(
+      f, bound, [&] { return s.best.separation; },
+      [&](int i, int j) {
+        const Vec3 v[4] = {f.vertex(i, j), f.vertex(i + 1, j), f.vertex(i + 1, j + 1), f.vertex(i, j + 1)};
+        for (int k = 1; k < 3; ++k) {
+          const TriangleCore core(v[0], v[k], v[k + 1]);
+          const ConvexView view = core.view();
+          s.convex = &view, s.box = convex_box(view, s.X);
+          search_mesh(m, s);
+        }
+      });
   const bool swallowed = inside(a, s.X.inverse_apply(m.vertices[0])) || contains(m, s.X * f.vertex(0, 0));
   if ((s.best.separation <= 0 || swallowed) && deepest_contact(a, X_WF, b, X_WM, ws, out)) return true;
   to_world(s.best, X_WM, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collision/mesh/field_search.h"
 #include "collision/narrowphase/clusters.h"
 #include "collision/narrowphase/triangle_contact.h"
 
@@ -106,29 +107,6 @@ void drop_indirect(const Mesh& mesh, double rounding, CollisionWorkspace::Impl& 
   }
 }
 
-// Slabs of a shape along its own axes against a box of the tree: d_min <= n.x <= d_max for some x of the box.
-struct SlabFilter {
-  Vec3 n[3];
-  double lo[3], hi[3];
-
-  SlabFilter(const ConvexView& c, const Transform& X, double margin) {
-    for (int k = 0; k < 3; ++k) {
-      n[k] = X.R.col(k);
-      const double at = n[k].dot(X.p);
-      hi[k] = at + support(c, Vec3::Unit(k)).p[k] + c.radius + margin;
-      lo[k] = at + support(c, -Vec3::Unit(k)).p[k] - c.radius - margin;
-    }
-  }
-  bool keeps(const MeshTree::Node& node) const {
-    const Vec3 c = 0.5 * (node.lo + node.hi), h = 0.5 * (node.hi - node.lo);
-    for (int k = 0; k < 3; ++k) {
-      const double at = n[k].dot(c), reach = n[k].cwiseAbs().dot(h);
-      if (at - reach > hi[k] || at + reach < lo[k]) return false;
-    }
-    return true;
-  }
-};
-
 }  // namespace
 
 void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const Mesh& mesh,
@@ -138,16 +116,17 @@ void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const 
   const Aabb box = convex_box(convex, X).grown(margin);
   if (!box.overlaps(mesh.bounds)) return;
   clear_clusters(ws);
-  const SlabFilter slabs(convex, X, margin);
+  const Slabs slabs(convex, X, margin);
   ws.stack.clear();
   ws.stack.push_back(0);
   while (!ws.stack.empty()) {
     const int i = ws.stack.back();
     ws.stack.pop_back();
     const MeshTree::Node& node = mesh.tree.nodes[i];
-    if (!box.overlaps({node.lo, node.hi}) || !slabs.keeps(node)) continue;
+    if (!box.overlaps({node.lo, node.hi}) || !slabs.keeps_box(node.lo, node.hi)) continue;
     if (node.leaf()) {
-      triangle_contacts(mesh_triangle(mesh, node.triangle()), convex, X, margin, &mesh, mesh_neighbors, ws);
+      triangle_contacts(mesh_triangle(mesh, node.triangle()), convex, X, slabs, margin, &mesh, mesh_neighbors,
+                        ws);
     } else {
       ws.stack.push_back(node.right);
       ws.stack.push_back(i + 1);
@@ -177,10 +156,11 @@ void set_side(const Heightfield& f, int i, int j, bool upper, int side, SurfaceT
   t.open[side] = !there;
   t.across[side] = there ? field_normal(f, i, j, upper) : t.normal;
   const Vec3 d = (t.v[(side + 1) % 3] - t.v[side]).normalized();
-  t.bend[side] = std::atan2(t.normal.cross(t.across[side]).dot(d), t.normal.dot(t.across[side]));
+  // 2 tan(bend / 2): next to the angle itself where it is small, which is where it decides, and much cheaper
+  t.bend[side] = 2 * t.normal.cross(t.across[side]).dot(d) / (1 + t.normal.dot(t.across[side]));
 }
 
-// Names: vertex and cell by number; edges three per vertex (towards +x, +y, and across the cell).
+// Without its sides. Names: vertex and cell by number.
 SurfaceTriangle field_triangle(const Heightfield& f, int i, int j, bool upper) {
   SurfaceTriangle t;
   const FieldVertex at[3] = {{i, j},
@@ -193,6 +173,12 @@ SurfaceTriangle field_triangle(const Heightfield& f, int i, int j, bool upper) {
   }
   t.normal = field_normal(f, i, j, upper);
   t.face = static_cast<std::uint32_t>(2 * (j * f.cell_columns() + i) + upper);
+  return t;
+}
+
+// What lies across the sides. Names of edges: three per vertex (towards +x, +y, and across the cell).
+void add_sides(const Heightfield& f, int i, int j, bool upper, SurfaceTriangle& t) {
+  const auto number = [&](int ii, int jj) { return static_cast<std::uint32_t>(jj * f.columns + ii); };
   if (upper) {  // (i,j) -> (i+1,j+1) -> (i,j+1)
     set_side(f, i, j, false, 0, t), set_side(f, i, j + 1, false, 1, t), set_side(f, i - 1, j, false, 2, t);
     t.edge[0] = 3 * number(i, j) + 2, t.edge[1] = 3 * number(i, j + 1), t.edge[2] = 3 * number(i, j) + 1;
@@ -200,7 +186,6 @@ SurfaceTriangle field_triangle(const Heightfield& f, int i, int j, bool upper) {
     set_side(f, i, j - 1, true, 0, t), set_side(f, i + 1, j, true, 1, t), set_side(f, i, j, true, 2, t);
     t.edge[0] = 3 * number(i, j), t.edge[1] = 3 * number(i + 1, j) + 1, t.edge[2] = 3 * number(i, j) + 2;
   }
-  return t;
 }
 
 int field_neighbors(const void* surface, const SurfaceTriangle& t, int k, Vec3* out, int limit) {
@@ -242,13 +227,17 @@ void collide_convex_heightfield(const ConvexView& convex, const Transform& X_WC,
   int i0, i1, j0, j1;
   if (!cells_under(field, box, &i0, &i1, &j0, &j1)) return;
   clear_clusters(ws);
+  const Slabs slabs(convex, X, margin);
   for (int j = j0; j <= j1; ++j) {
-    for (int i = i0; i <= i1; ++i) {
+    for (int i = i0; (i = next_cell_between(field, i, j, i1, box.lo.z(), box.hi.z())) <= i1; ++i) {
       const double z[4] = {field.vertex(i, j).z(), field.vertex(i + 1, j).z(), field.vertex(i, j + 1).z(),
                            field.vertex(i + 1, j + 1).z()};
       if (*std::max_element(z, z + 4) < box.lo.z() || *std::min_element(z, z + 4) > box.hi.z()) continue;
       for (const bool upper : {false, true}) {
-        triangle_contacts(field_triangle(field, i, j, upper), convex, X, margin, &field, field_neighbors, ws);
+        SurfaceTriangle t = field_triangle(field, i, j, upper);
+        if (!meets_plane_of(t, convex, X, margin)) continue;
+        add_sides(field, i, j, upper, t);
+        triangle_contacts(t, convex, X, slabs, margin, &field, field_neighbors, ws);
       }
     }
   }

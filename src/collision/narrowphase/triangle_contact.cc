@@ -9,6 +9,7 @@
 // face's normal, and the contact kept only where the shape is really above (or below) the face itself.
 #include "collision/narrowphase/triangle_contact.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "collision/mesh/triangle.h"
@@ -109,6 +110,11 @@ void set_polygon(const SurfaceTriangle& t, const Vec3& normal, FacePolygon& out)
   out.normal = normal;
 }
 
+// How far the shape reaches along d from the triangle's plane.
+double reach(const SurfaceTriangle& t, const ConvexView& convex, const Transform& X, const Vec3& d) {
+  return d.dot(X * support(convex, X.R.transpose() * d).p - t.v[0]) + convex.radius;
+}
+
 // Contacts along the face's normal, within the face.
 void face_contacts(const SurfaceTriangle& t, const Vec3& normal, const ConvexView& convex, const Transform& X,
                    double margin, Patch& patch) {
@@ -121,6 +127,10 @@ void face_contacts(const SurfaceTriangle& t, const Vec3& normal, const ConvexVie
 
 }  // namespace
 
+bool meets_plane_of(const SurfaceTriangle& t, const ConvexView& convex, const Transform& X, double margin) {
+  return -reach(t, convex, X, -t.normal) <= margin && reach(t, convex, X, t.normal) >= 0;
+}
+
 bool SurfaceTriangle::flat() const {
   for (int k = 0; k < 3; ++k) {
     if (open[k] || bend[k] > kFlatBend) return false;
@@ -128,21 +138,45 @@ bool SurfaceTriangle::flat() const {
   return true;
 }
 
+Slabs::Slabs(const ConvexView& c, const Transform& X, double margin) {
+  for (int k = 0; k < 3; ++k) {
+    n_[k] = X.R.col(k);
+    const double at = n_[k].dot(X.p);
+    hi_[k] = at + support(c, Vec3::Unit(k)).p[k] + c.radius + margin;
+    lo_[k] = at + support(c, -Vec3::Unit(k)).p[k] - c.radius - margin;
+  }
+}
+
+bool Slabs::keeps_box(const Vec3& low, const Vec3& high) const {
+  const Vec3 c = 0.5 * (low + high), h = 0.5 * (high - low);
+  for (int k = 0; k < 3; ++k) {
+    const double at = n_[k].dot(c), reach = n_[k].cwiseAbs().dot(h);
+    if (at - reach > hi_[k] || at + reach < lo_[k]) return false;
+  }
+  return true;
+}
+
+bool Slabs::keeps_triangle(const Vec3& a, const Vec3& b, const Vec3& c) const {
+  for (int k = 0; k < 3; ++k) {
+    const double x = n_[k].dot(a), y = n_[k].dot(b), z = n_[k].dot(c);
+    if (std::min({x, y, z}) > hi_[k] || std::max({x, y, z}) < lo_[k]) return false;
+  }
+  return true;
+}
+
 void triangle_contacts(const SurfaceTriangle& given, const ConvexView& convex, const Transform& X,
-                       double margin, const void* surface, NeighborsOf neighbors,
+                       const Slabs& slabs, double margin, const void* surface, NeighborsOf neighbors,
                        CollisionWorkspace::Impl& ws) {
   if (given.normal.squaredNorm() == 0) return;  // no area, no normal
   const bool behind = given.two_sided && given.normal.dot(X * convex.center - given.v[0]) < 0;
   const SurfaceTriangle t = behind ? turned(given) : given;
   const Vec3& n = t.normal;
-  const auto along = [&](const Vec3& d) {
-    return d.dot(X * support(convex, X.R.transpose() * d).p - t.v[0]) + convex.radius;
-  };
-  const double below = -along(-n);  // separation along the face's normal
-  if (below > margin || along(n) < 0) return;
+  const double below = -reach(t, convex, X, -n);  // separation along the face's normal
+  if (below > margin || reach(t, convex, X, n) < 0) return;
   Patch patch;
   const bool shallow = below > -0.2 * convex.extent;
   if (!(t.flat() && shallow)) {
+    if (!slabs.keeps_triangle(t.v[0], t.v[1], t.v[2])) return;
     const TriangleCore core(t.v[0], t.v[1], t.v[2]);
     const ConvexView view = core.view();
     const ConvexPair pair{&view, &convex, X};
