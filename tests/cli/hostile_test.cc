@@ -119,6 +119,16 @@ const File kFiles[] = {
        return std::string(
            R"(<mujoco><asset><hfield name="h" nrow="20000" ncol="20000" size="1 1 1 1"/></asset><worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>)");
      }},
+    {"shapes.scene.yaml",
+     [] {
+       return "bodies: [{name: a, mass: 1, shapes: [" + many("{sphere: 1}, ", 1000) +
+              "], repeat: {count: 50000}}]\n";
+     }},
+    {"levels.scene.yaml",
+     [] {
+       return "bodies: [{name: a, mass: 1, shapes: {sphere: 1}, repeat: [" +
+              many("{count: 50000, shrink: 50000}, ", 60) + "]}]\n";
+     }},
     {"attributes.urdf",
      [] {
        return "<robot name=\"a\"><link " +
@@ -207,6 +217,45 @@ TEST_F(Hostile, FilesAreRefusedWithinASecondAndAGigabyte) {
     EXPECT_LT(outcome.err.size(), 100u * 1000u);
     std::filesystem::remove(folder_ / file.name);
   }
+}
+
+/// Scenes that repeat scenes: counted before any body is made, with what is too much and where.
+TEST_F(Hostile, RepeatedScenesAreCountedBeforeTheyAreMade) {
+  const auto expect_refusal = [&](const std::string& file, const std::string& told) {
+    const double before = seconds_of_children();
+    const Outcome outcome = run("check " + file, "ulimit -v 1048576 && ulimit -t 20 && ");
+    EXPECT_LT(seconds_of_children() - before, kSecond) << file;
+    EXPECT_EQ(outcome.code, 2) << file << outcome.err;
+    EXPECT_THAT(outcome.err, testing::HasSubstr(told)) << file;
+  };
+  write("inner.scene.yaml",
+        "bodies: [{name: a, mass: 1, shapes: {sphere: 1}, repeat: {count: 50000, offset: [3, 0, 0]}}]\n");
+  write("outer.scene.yaml",
+        "robots:\n - {file: inner.scene.yaml, repeat: {count: 290, offset: [0, 3, 0]}}\n");
+  expect_refusal(
+      "outer.scene.yaml",
+      "outer.scene.yaml:2:4: error: 14500000 bodies of 'inner.scene.yaml' (290 times 50000) would be made; a "
+      "scene has at most 50000 (repeat less)");
+  write("middle.scene.yaml", "robots: [{file: inner.scene.yaml}, {file: inner.scene.yaml, prefix: b}]\n");
+  write("around.scene.yaml", "robots: [{file: middle.scene.yaml, repeat: [{count: 100}, {count: 100}]}]\n");
+  expect_refusal("around.scene.yaml",
+                 "middle.scene.yaml:1:36: error: 50000 bodies of 'inner.scene.yaml' (1 times 50000), beside "
+                 "50000 others, "
+                 "would be made; a scene has at most 50000");
+  write("few.scene.yaml", "bodies: [{name: a, mass: 1, shapes: {sphere: 1}, repeat: {count: 10}}]\n");
+  write("sum.scene.yaml",
+        "robots: [{file: few.scene.yaml, repeat: {count: 200}}]\n"
+        "bodies: [{name: b, mass: 1, shapes: {sphere: 1}, repeat: {count: 49000}}]\n");
+  expect_refusal("sum.scene.yaml",
+                 "sum.scene.yaml:1:10: error: 2000 bodies of 'few.scene.yaml' (200 times 10), beside "
+                 "49000 others, would be made");
+  write("many.xml",
+        "<mujoco><worldbody><replicate count=\"1000\" offset=\"1 0 0\"><body><freejoint/><geom "
+        "size=\".1\"/></body></replicate></worldbody></mujoco>");
+  write("robots.scene.yaml", "robots: [{file: many.xml, repeat: {count: 290, offset: [0, 1, 0]}}]\n");
+  expect_refusal("robots.scene.yaml",
+                 "robots.scene.yaml:1:10: error: 290000 bodies would be made, 1000 of each "
+                 "'many.xml'; a scene has at most 50000");
 }
 
 }  // namespace

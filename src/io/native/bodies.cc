@@ -10,8 +10,6 @@ namespace karakuri::io {
 
 namespace {
 
-constexpr int kMostBodies = 50'000;
-
 /// One body of the file; repeated ones share it.
 struct ParsedBody {
   const YamlNode* node = nullptr;
@@ -87,14 +85,10 @@ class BodyReader {
     ParsedBody& body = parsed_.emplace_back();
     body.node = &node;
     body.copies = read_copies(c_, node);
+    c_.includes.bodies += static_cast<std::int64_t>(body.copies.size());
     body.shapes = read_shapes(c_, node);
     body.inertia = inertia_of(c_, node, body.shapes);
     body.pose = read_pose(c_, node);
-    c_.bodies += static_cast<int>(body.copies.size());
-    if (c_.bodies > kMostBodies) {
-      c_.file.error(node, fmt::format("there are more than {} bodies", kMostBodies), "repeat less");
-      body.copies.clear();
-    }
   }
 
   void make(const ParsedBody& body) {
@@ -378,10 +372,6 @@ std::vector<Copy> read_copies(NativeContext& c, const YamlNode& node) {
     std::vector<int> index;
     for (std::size_t k = 0; k < copies.size(); ++k) {
       const int here = static_cast<int>(std::max<std::int64_t>(0, count - std::int64_t{shrink} * outer[k]));
-      if (next.size() + static_cast<std::size_t>(here) > kMostBodies) {
-        c.file.error(*repeat, fmt::format("it is repeated more than {} times", kMostBodies), "repeat less");
-        return {};
-      }
       for (int i = 0; i < here; ++i) {
         Copy copy = copies[k];
         copy.suffix += fmt::format("_{}", i);

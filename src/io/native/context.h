@@ -15,10 +15,16 @@
 
 namespace karakuri::io {
 
-/// Files that are being read, one within the other, and how many were read in all.
+// Of a scene with all that it repeats and includes. Far above what can be simulated, and made in a second.
+inline constexpr std::int64_t kMostBodies = 50'000;
+inline constexpr std::int64_t kMostShapes = 500'000;  // and visuals
+inline constexpr int kMostFiles = 300;                // included in all
+
+/// Files that are being read, one within the other, and what was read in all.
 struct Includes {
   std::vector<std::filesystem::path> stack;
   int count = 0;
+  std::int64_t bodies = 0;
 };
 
 struct ParsedShape {
@@ -57,7 +63,6 @@ struct NativeContext {
   std::unordered_map<std::string, LinkId> links;    // by full name; the world as well
   std::unordered_map<std::string, JointId> joints;  // by full name
   std::map<std::string, MaterialId> materials;      // by the name in this file
-  int bodies = 0;                                   // that were made
 
   Mechanism& mechanism() { return build.mechanism(); }
   std::string prefixed(const std::string& name) const { return build.options.prefix + name; }
@@ -117,6 +122,11 @@ struct Copy {
   int chained_to = -1;  // the copy on which it hangs
 };
 std::vector<Copy> read_copies(NativeContext& c, const YamlNode& node);
+/// How many read_copies() gives, without making them; where a repetition among them has more than
+/// kMostBodies, the number of that one.
+std::int64_t count_copies(const YamlNode& node);
+/// False, with the error reported, where this file and what it includes have too many bodies or shapes.
+bool count_scene(NativeContext& c, const YamlNode& root);
 
 /// Position and velocity of a joint under the keys q, q_deg and v.
 InitialJoint read_initial(NativeContext& c, const YamlNode& node, JointId joint);

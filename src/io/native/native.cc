@@ -212,8 +212,10 @@ Result<LoadedScene> load_native(std::string_view text, const std::filesystem::pa
   if (!file.parse(text, root)) return report.take_errors();
   if (!check_section(file, root, section("scene"))) return report.take_errors();
   SceneBuilder build(options, report);
-  includes.stack.push_back(self);
   NativeContext context(file, build, path, includes);
+  // what is included is counted with what includes it
+  if (includes.stack.empty() && !count_scene(context, root)) return report.take_errors();
+  includes.stack.push_back(self);
   read_scene(context, root);
   includes.stack.pop_back();
   return build.finish();

@@ -7,7 +7,6 @@ namespace karakuri::io {
 
 namespace {
 
-constexpr int kMostFiles = 300;  // included in all
 const std::vector<std::string> kEndings = {".urdf",  ".xml",   ".mjcf", ".sdf",
                                            ".world", ".model", ".yaml", ".yml"};
 
@@ -30,9 +29,13 @@ LoadOptions options_of(NativeContext& c, const YamlNode& node, const Copy& copy)
   return options;
 }
 
-Result<LoadedScene> load(NativeContext& c, const std::filesystem::path& file, const LoadOptions& options) {
+bool is_native(const std::filesystem::path& file) {
   const std::string end = ending(file);
-  if (end != ".yaml" && end != ".yml") return load_scene(file, options);
+  return end == ".yaml" || end == ".yml";
+}
+
+Result<LoadedScene> load(NativeContext& c, const std::filesystem::path& file, const LoadOptions& options) {
+  if (!is_native(file)) return load_scene(file, options);
   const Result<std::string> text = read_file(file, 33u << 20);
   if (!text.ok()) return text.errors();
   return load_native(*text, file, options, c.includes);
@@ -83,6 +86,22 @@ void set_start(NativeContext& c, const YamlNode& node, LoadedScene& part, const 
   apply(start, part.scene);
 }
 
+/// What is no native scene is counted when its first copy is read, before the `more` others are. False, with
+/// the error reported, where there are too many bodies.
+bool count_part(NativeContext& c, const YamlNode& node, const LoadedScene& part, std::size_t more) {
+  const Mechanism& m = part.scene.mechanism;
+  std::int64_t links = 0;
+  for (const LinkId id : m.link_ids()) links += id != m.world() && !m.link(id).is_virtual();
+  c.includes.bodies += links;
+  const std::int64_t all = c.includes.bodies + links * static_cast<std::int64_t>(more);
+  if (all <= kMostBodies) return true;
+  c.file.error(node,
+               fmt::format("{} bodies would be made, {} of each {}; a scene has at most {}", all, links,
+                           in_quotes(node.find("file")->text), kMostBodies),
+               "repeat less");
+  return false;
+}
+
 void add(NativeContext& c, const YamlNode& node, LoadedScene part) {
   std::vector<Diagnostic> clashes = merge(c.build.out, part);
   for (const Diagnostic& clash : clashes) {
@@ -104,7 +123,8 @@ void read_robots(NativeContext& c, const YamlNode& root) {
   for (const YamlNode* node : items(root, "robots")) {
     const std::filesystem::path file = c.find_file(*node->find("file"), kEndings, "a robot");
     if (file.empty()) continue;
-    for (const Copy& copy : read_copies(c, *node)) {
+    const std::vector<Copy> copies = read_copies(c, *node);
+    for (const Copy& copy : copies) {
       if (++c.includes.count > kMostFiles) {
         return c.file.error(*node, fmt::format("more than {} files are included", kMostFiles),
                             "include fewer");
@@ -117,6 +137,8 @@ void read_robots(NativeContext& c, const YamlNode& root) {
         c.build.report.add(part.errors());
         break;
       }
+      const auto more = static_cast<std::size_t>(&copies.back() - &copy);
+      if (!is_native(file) && !count_part(c, *node, *part, more)) return;
       set_start(c, *node, *part, options.prefix);
       add(c, *node, std::move(*part));
     }
