@@ -84,6 +84,21 @@ std::size_t find_crowded_tag(std::string_view text) {
   return text.npos;
 }
 
+/// Where a declaration that could change what the text says begins (<!ENTITY ...>, or a document type with
+/// such in its brackets), or npos. The parser would leave them out, and with them what they stand for.
+std::size_t find_declaration(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != text.npos; at = text.find('<', at)) {
+    const std::string_view rest = text.substr(at);
+    if (rest.starts_with("<!") && !rest.starts_with("<!--") && !rest.starts_with("<![CDATA[")) {
+      const std::size_t end = rest.find_first_of("[>");
+      if (!rest.starts_with("<!DOCTYPE") || (end != rest.npos && rest[end] == '[')) return at;
+    }
+    const std::size_t past = skip_special(text, at);
+    at = past == at ? at + 1 : past;
+  }
+  return text.npos;
+}
+
 int line_of(std::string_view text, std::size_t at) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
 }
@@ -171,6 +186,12 @@ bool XmlFile::parse(std::string_view text, const std::string& name, XmlElement& 
     report.error(where(file, line_of(text, at)),
                  fmt::format("an element has more than {} attributes", kMostAttributes),
                  "no format has so many");
+    return false;
+  }
+  if (const std::size_t at = find_declaration(text); at != text.npos) {
+    report.error(where(file, line_of(text, at)),
+                 "it declares entities, or other things of a document type, which are not read",
+                 "write out what they stand for, and leave the declarations away");
     return false;
   }
   tinyxml2::XMLDocument document;

@@ -205,6 +205,28 @@ TEST(Loading, TheFormatIsFoundByTheRoot) {
               HasSubstr("/etc/passwd:1: error: files whose names have no ending are not read"));
 }
 
+/// What stands for an entity would be left out, and a world of entities alone be empty.
+TEST(Loading, DeclarationsOfEntitiesAreRefused) {
+  const std::string bomb =
+      "<?xml version='1.0'?>\n<!-- <!ENTITY x 'y'> -->\n<!DOCTYPE x [\n<!ENTITY a 'aaaa'>\n]>\n";
+  const char* const told = ":3: error: it declares entities";
+  EXPECT_THAT(
+      first_error(load_urdf(bomb + "<robot name='r'><link name='&a;'/></robot>", "r.urdf", uncached())),
+      HasSubstr(std::string("r.urdf") + told));
+  EXPECT_THAT(
+      first_error(load_mjcf(bomb + "<mujoco><worldbody>&a;</worldbody></mujoco>", "m.xml", uncached())),
+      HasSubstr(std::string("m.xml") + told));
+  EXPECT_THAT(first_error(load_sdf(bomb + "<sdf version='1.9'><world name='w'>&a;</world></sdf>", "w.sdf",
+                                   uncached())),
+              HasSubstr(std::string("w.sdf") + told));
+  const std::string late = "<mujoco>\n<!ENTITY a 'b'><worldbody/></mujoco>";
+  EXPECT_THAT(first_error(load_mjcf(late, "m.xml", uncached())),
+              HasSubstr("m.xml:2: error: it declares entities"));
+  const std::string plain =
+      "<!DOCTYPE mujoco>\n<!-- <!ENTITY a 'b'> --><mujoco><!-- <!DOCTYPE x [ --><worldbody/></mujoco>";
+  EXPECT_EQ(first_error(load_mjcf(plain, "m.xml", uncached())), "nothing is wrong with it");
+}
+
 TEST(Loading, StrictMakesWarningsErrorsAndNotesRemain) {
   const char* text =
       "<mujoco><visual/><worldbody>\n<geom size='1' margin='.01'/><geom size='1' "
