@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "common.h"
 #include "karakuri/session/doubts.h"
+#include "trust.h"
 
 namespace karakuri::cli {
 
@@ -24,6 +25,7 @@ struct Finding {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
   std::string summary;
+  std::vector<SceneCode> code;
 };
 
 std::string summary_of(const Session& session) {
@@ -41,6 +43,7 @@ Finding check_file(const std::string& file, const CheckOptions& options) {
     return out;
   }
   out.diagnostics = scene->notes;
+  out.code = code_in(*scene, file);
   Result<Session> session = Session::make(std::move(*scene));
   if (session.ok()) {
     out.ok = true;
@@ -75,7 +78,8 @@ void print(const Finding& finding) {
   std::string rest = finding.ok ? " (" + finding.summary : "";
   const std::string counts = counts_of(finding.diagnostics);
   if (!counts.empty()) rest += finding.ok ? "; " + counts : ": " + counts;
-  fmt::print("{}: {}{}{}\n", finding.file, verdict_of(finding), rest, finding.ok ? ")" : "");
+  fmt::print("{}: {}{}{}\n{}", finding.file, verdict_of(finding), rest, finding.ok ? ")" : "",
+             code_lines(finding.code));
 }
 
 int check(const CheckOptions& options) {
@@ -88,8 +92,10 @@ int check(const CheckOptions& options) {
       print(finding);
       continue;
     }
-    json.push_back(
-        {{"file", finding.file}, {"ok", finding.ok}, {"diagnostics", to_json(finding.diagnostics)}});
+    json.push_back({{"file", finding.file},
+                    {"ok", finding.ok},
+                    {"code", code_json(finding.code)},
+                    {"diagnostics", to_json(finding.diagnostics)}});
   }
   if (options.json) print_json(json);
   return all_good ? kSuccess : kBadUsage;

@@ -13,6 +13,7 @@ void add_check(CLI::App& app, int& code);
 void add_info(CLI::App& app, int& code);
 void add_convert(CLI::App& app, int& code);
 void add_list(CLI::App& app, int& code);
+void add_trust(CLI::App& app, int& code);
 void add_schema(CLI::App& app, int& code);
 
 }  // namespace karakuri::cli

@@ -88,7 +88,9 @@ namespace {
 
 constexpr std::string_view kEnding = ".scene.yaml";
 
-fs::path scenes_folder() {
+}  // namespace
+
+fs::path bundled_folder() {
   std::vector<fs::path> candidates;
   if (const char* given = std::getenv("KARAKURI_SCENES")) candidates.emplace_back(given);
   candidates.push_back(own_folder() / KARAKURI_INSTALLED_SCENES);
@@ -99,6 +101,8 @@ fs::path scenes_folder() {
   }
   return {};
 }
+
+namespace {
 
 /// What stands after "description:" at the start of a line; a scene need not be read whole to be listed.
 std::string description_of(const fs::path& file) {
@@ -151,7 +155,7 @@ Diagnostic no_such_scene(const std::string& scene, const std::vector<BundledScen
 std::vector<BundledScene> bundled_scenes() {
   std::vector<BundledScene> scenes;
   std::error_code error;
-  for (fs::directory_iterator it(scenes_folder(), error), end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(bundled_folder(), error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (!name.ends_with(kEnding)) continue;
     scenes.push_back({name.substr(0, name.size() - kEnding.size()), it->path(), description_of(it->path())});

@@ -35,6 +35,8 @@ struct BundledScene {
   std::filesystem::path file;
   std::string description;  // of the file, may be empty
 };
+/// Where they are; empty where that is not found.
+std::filesystem::path bundled_folder();
 /// By name; empty where their folder is not found.
 std::vector<BundledScene> bundled_scenes();
 

@@ -11,6 +11,7 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/closed_loop.h"
 #include "karakuri/session/session.h"
+#include "trust.h"
 
 namespace karakuri::cli {
 
@@ -170,7 +171,7 @@ void print_loops(const Session& session) {
              closed.rank, count(closed.nv, "dof"), count(closed.rows, "row"), closed.redundant());
 }
 
-void print_text(const Session& session, const std::string& file) {
+void print_text(const Session& session, const std::string& file, const std::vector<SceneCode>& code) {
   const LoadedScene& scene = session.scene();
   const Mechanism& m = scene.scene.mechanism;
   const Model& model = session.world().model();
@@ -191,6 +192,7 @@ void print_text(const Session& session, const std::string& file) {
   print_names("actuators", scene.actuators);
   print_names("sensors", scene.sensors);
   print_names("keyframes", scene.keyframes);
+  fmt::print("{}{}", code.empty() ? "" : "\n", code_lines(code));
 }
 
 // ---- JSON
@@ -250,7 +252,7 @@ Json names_json(const Things& things) {
   return names;
 }
 
-void print_as_json(const Session& session, const std::string& file) {
+void print_as_json(const Session& session, const std::string& file, const std::vector<SceneCode>& code) {
   const LoadedScene& scene = session.scene();
   const Mechanism& m = scene.scene.mechanism;
   const Model& model = session.world().model();
@@ -281,6 +283,7 @@ void print_as_json(const Session& session, const std::string& file) {
               {"actuators", names_json(scene.actuators)},
               {"sensors", names_json(scene.sensors)},
               {"keyframes", names_json(scene.keyframes)},
+              {"code", code_json(code)},
               {"notes", to_json(scene.notes)}});
 }
 
@@ -296,7 +299,8 @@ int info(const InfoOptions& options) {
     say(session.errors());
     return kBadUsage;
   }
-  options.json ? print_as_json(*session, options.file) : print_text(*session, options.file);
+  const std::vector<SceneCode> code = code_in(session->scene(), options.file);
+  options.json ? print_as_json(*session, options.file, code) : print_text(*session, options.file, code);
   return kSuccess;
 }
 

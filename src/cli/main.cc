@@ -62,6 +62,7 @@ int run(int argc, char** argv) {
   add_check(app, code);
   add_info(app, code);
   add_convert(app, code);
+  add_trust(app, code);
   add_schema(app, code);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   if (argc < 2) {

@@ -23,6 +23,7 @@
 #include "page.h"
 #include "session_choice.h"
 #include "status_line.h"
+#include "trust.h"
 
 namespace karakuri::cli {
 
@@ -41,7 +42,7 @@ struct RunOptions {
   std::optional<double> time;
   std::string record;
   int record_every = 1;
-  bool headless = false, stats = false, no_behaviours = false;
+  bool headless = false, stats = false, no_behaviours = false, trust = false;
   PageOptions page;
 };
 
@@ -228,6 +229,15 @@ double end_time(const RunOptions& options, const Session& session) {
   return endless ? std::numeric_limits<double>::infinity() : session.time() + kDefaultTime;
 }
 
+/// The scene's Python files, if they may run.
+Errors run_code(const RunOptions& options, Session& session) {
+  if (options.no_behaviours) return {};
+  const Result<std::filesystem::path> file = find_scene(options.session.scene);
+  if (!file.ok()) return file.errors();
+  if (Errors errors = permit_code(session.scene(), *file, options.trust); !errors.empty()) return errors;
+  return start_behaviours(session);
+}
+
 int run(const RunOptions& options) {
   const auto start = Clock::now();
   Result<Session> session = make_session(options.session);
@@ -235,7 +245,7 @@ int run(const RunOptions& options) {
     say(session.errors());
     return kBadUsage;
   }
-  if (const Errors errors = options.no_behaviours ? Errors{} : start_behaviours(*session); !errors.empty()) {
+  if (const Errors errors = run_code(options, *session); !errors.empty()) {
     say(errors);
     return kBadUsage;
   }
@@ -300,7 +310,10 @@ void add_run(CLI::App& app, int& code) {
   sub->add_option("--record-every", o->record_every, "Write every Nth step only")
       ->type_name("N")
       ->check(whole_number(1, 1'000'000'000));
-  sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone");
+  sub->add_flag("--trust", o->trust,
+                "Let the scene's Python files run, which can do all that you can, wherever they are");
+  sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone")
+      ->excludes("--trust");
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
       "for every\n"

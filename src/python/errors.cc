@@ -41,6 +41,7 @@ void raise_unknown(std::string_view kind, std::string_view name, const std::vect
 }
 void raise_unknown(const std::vector<Diagnostic>& findings) { raise_own("UnknownName", lines(findings)); }
 void raise_scene(const std::vector<Diagnostic>& findings) { raise_own("SceneError", lines(findings)); }
+void raise_untrusted(const std::vector<Diagnostic>& findings) { raise_own("UntrustedCode", lines(findings)); }
 void raise_value(const std::string& text) { raise(PyExc_ValueError, text); }
 void raise_if_any(const std::vector<Diagnostic>& findings) {
   if (!findings.empty()) raise_value(lines(findings));

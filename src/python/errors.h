@@ -17,6 +17,8 @@ namespace karakuri::python {
 [[noreturn]] void raise_unknown(const std::vector<Diagnostic>& findings);
 /// karakuri.SceneError, a ValueError, with all findings, one line each.
 [[noreturn]] void raise_scene(const std::vector<Diagnostic>& findings);
+/// karakuri.UntrustedCode, a PermissionError.
+[[noreturn]] void raise_untrusted(const std::vector<Diagnostic>& findings);
 /// ValueError.
 [[noreturn]] void raise_value(const std::string& text);
 void raise_if_any(const std::vector<Diagnostic>& findings);

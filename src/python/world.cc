@@ -7,6 +7,7 @@
 
 #include "karakuri/io/load.h"
 #include "karakuri/io/save.h"
+#include "karakuri/io/trust.h"
 #include "karakuri/session/doubts.h"
 #include "python/errors.h"
 #include "python/handles.h"
@@ -70,6 +71,17 @@ py::list named_behaviours(PyWorld& w) {
   return all;
 }
 
+void refuse_untrusted_code(PyWorld& w, const fs::path& file, const fs::path& bundled) {
+  const Access access(w);
+  std::vector<fs::path> folders = take(trusted_folders());
+  folders.push_back(bundled);
+  const std::vector<Diagnostic> refusal =
+      refuse_untrusted(code_of(access.session().scene(), file, folders), file,
+                       "behaviours=True runs it, behaviours=False leaves it alone; to trust all scenes and "
+                       "code of its folder: karakuri trust FOLDER");
+  if (!refusal.empty()) raise_untrusted(refusal);
+}
+
 void bind_making(py::class_<PyWorld>& world) {
   world.def_static("_load", &load, py::arg("path"), py::arg("seed"), py::arg("keyframe"), py::arg("base"),
                    py::arg("strict"), py::arg("package_paths"), py::arg("overlapping_touch"));
@@ -86,6 +98,7 @@ void bind_making(py::class_<PyWorld>& world) {
   world.def("_leave", [](PyWorld& w) { const Access access(w); });
   world.def("_release", &PyWorld::release);
   world.def("_named_behaviours", &named_behaviours);
+  world.def("_refuse_untrusted_code", &refuse_untrusted_code);
   world.def("_run_behaviours", &PyWorld::run_behaviours);
   world.def(
       "save_scene",

@@ -60,6 +60,14 @@ Json plots_json(const LoadedScene& scene) {
   return all;
 }
 
+/// The files that run at each step.
+Json code_json(const Session& session) {
+  Json all = Json::array();
+  if (!session.has_behaviours()) return all;
+  for (const Behaviour& b : session.scene().script.behaviours) all.push_back(b.file.string());
+  return all;
+}
+
 class Describer {
  public:
   explicit Describer(const Session& session)
@@ -70,6 +78,7 @@ class Describer {
     Json all = {{"type", "scene"},
                 {"name", scene_.name},
                 {"description", scene_.script.description},
+                {"code", code_json(session_)},
                 {"links", links()},
                 {"joints", joints()},
                 {"visuals", visuals()},

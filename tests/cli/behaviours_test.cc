@@ -31,8 +31,8 @@ class Behaviours : public Program {
           "moments: [1, 1, 1]}}\n"
           "behaviours:\n - {file: push.py, parameters: {force: 2}}\n");
   }
-  nlohmann::json stats(const std::string& options) const {
-    const Outcome outcome = run("run push.scene.yaml --headless --stats " + options);
+  nlohmann::json stats(const std::string& options, const std::string& trust = "--trust ") const {
+    const Outcome outcome = run("run push.scene.yaml --headless --stats " + trust + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
@@ -40,7 +40,7 @@ class Behaviours : public Program {
   /// The program in the background, in real time; its messages are in stderr.txt.
   void start(const std::string& options) const {
     const std::string command = "cd '" + folder_.string() +
-                                "' && '" KARAKURI_PROGRAM "' run push.scene.yaml --stats " + options +
+                                "' && '" KARAKURI_PROGRAM "' run push.scene.yaml --trust --stats " + options +
                                 " >stdout.txt 2>stderr.txt </dev/null; echo $? >code.txt";
     ASSERT_EQ(std::system(("(" + command + ") &").c_str()), 0);
   }
@@ -59,14 +59,14 @@ TEST_F(Behaviours, RunEachStepWithTheParametersOfTheScene) {
   write("push.py", "force = 0.0\ndef step(world, dt):\n  world['joint.slide.effort'] = force\n");
   EXPECT_NEAR(stats("--time 1")["energy_last"].get<double>(), 2, 1e-12);
   EXPECT_NEAR(stats("--time 1 --set behaviour.push.force=4")["energy_last"].get<double>(), 8, 1e-12);
-  EXPECT_NEAR(stats("--time 1 --no-behaviours")["energy_last"].get<double>(), 0, 1e-12);
+  EXPECT_NEAR(stats("--time 1 --no-behaviours", "")["energy_last"].get<double>(), 0, 1e-12);
 }
 
 TEST_F(Behaviours, SetUpOnceAndSpeakOnStandardError) {
   write("push.py",
         "count = [0]\ndef setup(world):\n  print('set up at', world.time)\n"
         "def step(world, dt):\n  count[0] += 1\n  if count[0] == 10: print('tenth step of', dt)\n");
-  const Outcome outcome = run("run push.scene.yaml --headless --stats --time 0.2");
+  const Outcome outcome = run("run push.scene.yaml --trust --headless --stats --time 0.2");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("set up at 0.0\ntenth step of 0.01\n"));
   EXPECT_FALSE(nlohmann::json::parse(outcome.out, nullptr, false).is_discarded()) << outcome.out;
@@ -74,7 +74,7 @@ TEST_F(Behaviours, SetUpOnceAndSpeakOnStandardError) {
 
 TEST_F(Behaviours, FailureEndsAHeadlessRunWithTheTraceback) {
   write("push.py", "def step(world, dt):\n  if world.time > 0.1:\n    return help_me / 2\n");
-  const Outcome outcome = run("run push.scene.yaml --headless --time 1");
+  const Outcome outcome = run("run push.scene.yaml --trust --headless --time 1");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("behaviour 'push' failed"));
   EXPECT_THAT(outcome.err, HasSubstr("push.py\", line 3, in step"));
@@ -91,7 +91,7 @@ TEST_F(Behaviours, FilesThatAreNoBehavioursAreTold) {
         std::pair{"def step(world, dt):\n  world.step()\n", "RuntimeError"},
         std::pair{"def step(world, dt):\n  world.v[0] = float('nan')\n", "not finite"}}) {
     write("push.py", text);
-    const Outcome outcome = run("run push.scene.yaml --headless --time 0.1");
+    const Outcome outcome = run("run push.scene.yaml --trust --headless --time 0.1");
     EXPECT_EQ(outcome.code, 1) << text;
     EXPECT_THAT(outcome.err, HasSubstr(told)) << text;
   }

@@ -36,6 +36,7 @@ class Program : public testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    setenv("XDG_CONFIG_HOME", (folder_ / "config").c_str(), 1);  // no folder of the user's own is trusted
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

@@ -27,11 +27,11 @@ expect 0 '^Usage: ./karakuri test' "$karakuri" test --help
 expect 0 '^Usage: ./karakuri bench' "$karakuri" bench --help
 expect 0 '^Benchmarks:' "$karakuri" bench --help
 expect 2 'Commands:' "$karakuri"
-for command in run render list check info convert schema; do
+for command in run render list check info convert schema trust; do
   expect 0 "^  $command  " "$karakuri" --help
   expect 0 "karakuri $command" "$karakuri" "$command" --help
 done
-expect 2 "no command 'tset'; there are: run render list check info convert schema python test bench" "$karakuri" tset
+expect 2 "no command 'tset'; there are: run render list check info convert schema trust python test bench" "$karakuri" tset
 expect 2 'there is no such file' "$karakuri" run no_such_scene
 expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such

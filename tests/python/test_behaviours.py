@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import time
 import unittest
+import unittest.mock
 import weakref
 
 import numpy as np
@@ -41,7 +42,7 @@ class Behaviours(unittest.TestCase):
         self.file.write_text(PUSH)
 
     def load(self, **options):
-        return karakuri.World.load(self.scene, **options)
+        return karakuri.World.load(self.scene, **{"behaviours": True, **options})
 
     def test_they_run_with_their_parameters(self):
         world = self.load()
@@ -57,6 +58,28 @@ class Behaviours(unittest.TestCase):
         self.file.unlink()
         world.step(10)
         self.assertEqual(world.v[0], 0)
+
+    def test_code_from_elsewhere_does_not_run_unasked(self):
+        mark = self.file.with_name("ran")
+        self.file.write_text(f"open({str(mark)!r}, 'w').close()\n" + PUSH)
+        with unittest.mock.patch.dict("os.environ", XDG_CONFIG_HOME=str(self.file.parent / "config")):
+            with self.assertRaises(karakuri.UntrustedCode) as caught:
+                karakuri.World.load(self.scene).step()
+            self.assertIn(str(self.file), str(caught.exception))
+            self.assertIn("behaviours=True", str(caught.exception))
+            self.assertIsInstance(caught.exception, PermissionError)
+            karakuri.World.load(self.scene, behaviours=False).step()
+            self.assertFalse(mark.exists())
+            (self.file.parent / "config" / "karakuri").mkdir(parents=True)
+            trusted = self.file.parent / "config" / "karakuri" / "trusted-folders"
+            trusted.write_text(f"{self.file.parent}\n")
+            trusted.chmod(0o600)
+            karakuri.World.load(self.scene).step()
+            self.assertTrue(mark.exists())
+        karakuri.World.load("cart-pole").step()  # bundled
+        plain = self.scene.with_name("plain.scene.yaml")
+        plain.write_text(SCENE.partition("behaviours:")[0])
+        karakuri.World.load(plain).step()  # nothing to trust
 
     def test_failure_is_raised_until_the_file_is_mended(self):
         world = self.load()

@@ -68,7 +68,8 @@ function show(message: SceneMessage, geometry: ArrayBuffer): void {
   const first = view === null;
   view?.dispose();
   byId('title').textContent = message.name || 'karakuri';
-  byId('description').textContent = message.description;
+  const code = message.code.length > 0 ? `Runs Python: ${message.code.join(', ')}` : '';
+  byId('description').textContent = [message.description, code].filter(Boolean).join(' · ');
   document.title = `${message.name} · karakuri`;
   transport.setScene(message);
   frame = null;

@@ -50,6 +50,8 @@ export interface SceneMessage {
   type: 'scene';
   name: string;
   description: string;
+  /** Python files that run at each step. */
+  code: string[];
   links: LinkInfo[];
   joints: JointInfo[];
   visuals: ShapeInfo[];

@@ -13,7 +13,7 @@ const browserPath = process.env.KARAKURI_CHROMIUM ?? '/usr/bin/chromium';
 
 /** Starts `karakuri run SCENE` and reads the address it says. */
 export function start(scene, { port = 0, token = '' } = {}) {
-  const child = spawn(program, ['run', scene, '--port', String(port), '--no-browser', '--time', '100000'],
+  const child = spawn(program, ['run', scene, '--trust', '--port', String(port), '--no-browser', '--time', '100000'],
     { env: { ...process.env, KARAKURI_TOKEN: token }, stdio: ['ignore', 'pipe', 'pipe'] });
   process.on('exit', () => child.kill()); // also where a test has failed
   return new Promise((resolve, reject) => {

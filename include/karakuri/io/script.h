@@ -97,8 +97,9 @@ struct Breakable {
 /// A Python file that runs at each step.
 struct Behaviour {
   std::string name;
-  std::filesystem::path file;
+  std::filesystem::path file;  // without symbolic links
   std::vector<std::pair<std::string, Value>> parameters;
+  std::filesystem::path named_by;  // the scene file that names it
 };
 
 // ---- what is shown

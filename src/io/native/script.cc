@@ -169,8 +169,11 @@ class ScriptReader {
 
   void read_behaviour(const YamlNode& node) {
     Behaviour behaviour;
-    behaviour.file = c_.find_file(*node.find("file"), {".py"}, "Python");
-    behaviour.name = behaviour.file.stem().string();
+    const std::filesystem::path found = c_.find_file(*node.find("file"), {".py"}, "Python");
+    behaviour.name = found.stem().string();
+    std::error_code ignored;
+    behaviour.file = std::filesystem::canonical(found, ignored);
+    behaviour.named_by = std::filesystem::weakly_canonical(c_.path, ignored);
     get(node, "name", behaviour.name);
     const YamlNode* parameters = node.find("parameters");
     for (std::size_t i = 0; parameters && i < parameters->keys.size(); ++i) {

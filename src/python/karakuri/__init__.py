@@ -7,16 +7,18 @@
 
 SI units, radians, z up; quaternions are w, x, y, z. docs/python.md tells the rest.
 """
+import sys as _sys
+
 try:
     import numpy as _numpy  # noqa: F401  the module below cannot say what it misses
 except ImportError as missing:
     raise ImportError(
-        "karakuri needs NumPy, which this Python lacks: use Debian's /usr/bin/python3 with the package "
-        "python3-numpy, or install it (pip install numpy)"
+        f"karakuri needs NumPy, which this Python, {_sys.version.split()[0]} in {_sys.prefix}, cannot import ({missing}): "
+        "use Debian's /usr/bin/python3 with the package python3-numpy, or install it (pip install numpy)"
     ) from missing
 
 from . import _page
-from ._errors import BehaviourError, SceneError, UnknownName
+from ._errors import BehaviourError, SceneError, UnknownName, UntrustedCode
 from ._karakuri import (
     Actuator,
     Batch,
@@ -61,6 +63,7 @@ __all__ = [
     "Snapshot",
     "Text",
     "UnknownName",
+    "UntrustedCode",
     "World",
     "bundled_scenes",
     "feedforward",

@@ -14,3 +14,7 @@ class SceneError(ValueError):
 
 class BehaviourError(RuntimeError):
     """A behaviour of the scene has failed, with its traceback; the step was not made."""
+
+
+class UntrustedCode(PermissionError):
+    """The scene would run Python code that nobody has vouched for; the message names the files and how to allow them."""

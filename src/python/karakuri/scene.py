@@ -54,20 +54,25 @@ def load(
     base: str = "auto",
     strict: bool = False,
     package_paths: list[str] | tuple[str, ...] = (),
-    behaviours: bool = True,
+    behaviours: bool | None = None,
     overlapping_touch: bool = False,
 ) -> World:
     """A world from a file: native YAML, URDF, MJCF or SDF; or the name of a bundled scene.
 
     seed is that of the world's random numbers; keyframe where to start; base how the root of a URDF stands ('auto',
     'fixed', 'free'); strict makes errors of warnings; package_paths are folders in which package:// is looked for.
-    behaviours: whether Python files that the scene names run before each step; overlapping_touch: whether links of a
+    behaviours: whether Python files that the scene names run before each step, with all that you can do: True runs them,
+    False leaves them alone, None runs those of bundled scenes and of folders that `karakuri trust` has put on the user's
+    list, and raises UntrustedCode for others. overlapping_touch: whether links of a
     URDF or SDF touch that overlap where all joints are at zero.
     """
     packages = [str(p) for p in package_paths]
-    world = World._load(_find(path), seed, keyframe, base, strict, packages, overlapping_touch)
+    file = _find(path)
+    world = World._load(file, seed, keyframe, base, strict, packages, overlapping_touch)
     named = world._named_behaviours()
-    if behaviours and named:
+    if behaviours is None and named:
+        world._refuse_untrusted_code(file, _SCENES)
+    if behaviours is not False and named:
         world._run_behaviours(Runner(world, named))
     return world
 
