@@ -131,6 +131,28 @@ TEST_F(Behaviours, PauseWhenTheyFailAndGoOnWhenMended) {
   EXPECT_EQ(all.find("ValueError: oh dear"), all.rfind("ValueError: oh dear")) << "told once";
 }
 
+/// The interpreter is that of the library which the program is linked to, whatever lies first on PATH.
+TEST_F(Behaviours, RunInTheirOwnPythonWhateverIsOnThePath) {
+  write("push.py",
+        "import json, sys\ndef step(world, dt):\n  if world.time == 0: print('prefix', sys.prefix)\n");
+  const std::filesystem::path other = folder_ / "other";
+  std::filesystem::create_directories(other / "bin");
+  std::filesystem::create_directories(other / "lib/python3.11/lib-dynload");
+  for (const char* file : {"os.py", "encodings.py", "io.py", "site.py"})
+    write(std::string("other/lib/python3.11/") + file, "raise RuntimeError('the other Python')\n");
+  for (const char* name : {"bin/python3", "bin/python3.11", "bin/python"}) {
+    std::filesystem::copy_file("/bin/true", other / name);
+  }
+  const std::string path = "export PATH='" + (other / "bin").string() + "':\"$PATH\"; ";
+  const std::string home = "export PYTHONHOME='" + other.string() + "'; ";
+  for (const std::string& before : {path, home, path + home}) {
+    const Outcome outcome = run("run push.scene.yaml --trust --headless --time 0.05", before);
+    EXPECT_EQ(outcome.code, 0) << before << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("prefix /"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("prefix " + other.string()))) << before;
+  }
+}
+
 /// The bundled scene: the pole is up and stands still after 8 s.
 TEST_F(Behaviours, BalanceThePole) {
   const Outcome outcome = run("run cart-pole --headless --time 8 --record run.csv --record-every 4000");

@@ -6,7 +6,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -132,10 +135,65 @@ void end_python() {
   Py_FinalizeEx();
 }
 
-/// The interpreter, once. No handlers of signals: Ctrl-C is the program's.
+namespace fs = std::filesystem;
+
+/// lib/python3.11 in a prefix: what the interpreter's own library is written in.
+fs::path standard_library(const fs::path& prefix) {
+  return prefix / "lib" /
+         ("python" + std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION));
+}
+
+/// The prefix of the interpreter that this program is linked to, found from where its shared object lies. By
+/// itself Python would take that of the first python3 on PATH, or PYTHONHOME, whose files need not fit.
+fs::path own_prefix(std::string& problem) {
+  Dl_info found{};
+  if (!dladdr(reinterpret_cast<void*>(&Py_InitializeFromConfig), &found) || !found.dli_fname) {
+    problem = "where its shared object lies is not known";
+    return {};
+  }
+  std::error_code error;
+  const fs::path library = fs::canonical(found.dli_fname, error);
+  for (fs::path up = library.parent_path(); up != up.parent_path(); up = up.parent_path()) {
+    if (fs::exists(standard_library(up) / "os.py", error)) return up;
+  }
+  problem = "the files of Python " PY_VERSION " (" + standard_library("").string() +
+            "/os.py) are in no folder above '" + library.string() +
+            "'; install them again (Debian's package libpython3-stdlib)";
+  return {};
+}
+
+bool check(const PyStatus& status, std::string& problem) {
+  if (!PyStatus_Exception(status)) return true;
+  problem = status.err_msg ? status.err_msg : "it says not why";
+  return false;
+}
+
+/// The interpreter of this library, whatever PATH and PYTHONHOME say; PYTHONPATH and what else the user sets
+/// counts.
+bool initialize(std::string& problem) {
+  const fs::path prefix = own_prefix(problem);
+  if (prefix.empty()) return false;
+  PyPreConfig locale;
+  PyPreConfig_InitPythonConfig(&locale);
+  locale.coerce_c_locale = 0, locale.parse_argv = 0;
+  if (!check(Py_PreInitialize(&locale), problem)) return false;
+  PyConfig config;
+  PyConfig_InitPythonConfig(&config);
+  config.parse_argv = 0;
+  config.install_signal_handlers = 0;  // Ctrl-C is the program's
+  const fs::path program = prefix / "bin" / standard_library("").filename();
+  const bool good = check(PyConfig_SetBytesString(&config, &config.home, prefix.c_str()), problem) &&
+                    check(PyConfig_SetBytesString(&config, &config.program_name, program.c_str()), problem) &&
+                    check(PyConfig_SetBytesString(&config, &config.executable, program.c_str()), problem) &&
+                    check(Py_InitializeFromConfig(&config), problem);
+  PyConfig_Clear(&config);
+  return good;
+}
+
+/// The interpreter, once.
 bool start_python(const std::string& package, std::string& problem) {
   if (Py_IsInitialized()) return true;
-  Py_InitializeEx(0);
+  if (!initialize(problem)) return false;
   const Object folder(PyUnicode_DecodeFSDefault(package.c_str()));
   PyObject* path = PySys_GetObject("path");  // borrowed
   bool good = folder && path && PyList_Insert(path, 0, folder.get()) == 0;
