@@ -145,6 +145,7 @@ void close_again(World::Impl& w, int set) {
   if (!w.accounts[set].holds) return;
   w.close_loops(w.state, w.h_now);
   w.project_on_loops(w.state);
+  update_velocities(w.model, w.state, w.ws);  // of all sets, as the next step starts from them: `known`
   look_at_all(w, set);
 }
 

@@ -116,7 +116,8 @@ class Trio {
     for (int i = 0; i <= how_.calls; ++i) {
       for (const auto& [other, who] : {std::pair{&b_, "that was elsewhere"}, std::pair{&c, "that is new"}})
         if (const std::string what = difference(a_, *other); !what.empty())
-          return fmt::format("{}\n{} differs in the one {}", story, what, who);
+          return fmt::format("{}\n{} differs in the one {}; between these two {}", story, what, who,
+                             difference(b_, c));
       if (i == how_.calls) break;
       RandomCalls same_b = calls_, same_c = calls_;
       const double begin = a_.time();
@@ -141,6 +142,13 @@ TEST(RandomSnapshots, HoldEverything) {
   for (const char* scene : {"humanoid", "grip", "crane-game", "closed-chain", "docking", "swing", "delta"})
     for (int seed = 1; seed <= 2; ++seed)
       EXPECT_EQ(Trio({.scene = scene, .seed = seed, .rounds = 2, .calls = 12}).run(), "");
+}
+
+// A set that was shortened closed the loops of others, whose velocities the next step took from before; what
+// was frozen kept contacts that a copy did not know.
+TEST(RandomSnapshots, OnceFailed) {
+  for (const int seed : {1015, 2061})
+    EXPECT_EQ(Trio({.scene = "stewart", .seed = seed, .rounds = 2, .calls = 30}).run(), "");
 }
 
 TEST(RandomSnapshots, HoldEverythingOfAllScenesSlow) {
