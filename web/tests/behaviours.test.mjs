@@ -16,6 +16,7 @@ test('a behaviour that fails stops the simulation, is told with its traceback, a
   t.after(() => browser.close());
   const page = await open(browser, program.url);
   await until(page, (s) => s.time > 0.1 && s.halted === null);
+  assert.match(await page.textContent('#description'), /Runs Python: .*cart-pole\.py/);
 
   const bad = good.replace('def step(world, dt):\n', 'def step(world, dt):\n    raise ValueError("no such pole")\n');
   assert.notEqual(bad, good);
