@@ -114,7 +114,7 @@ parts_of() {
 # CMake's options for some parts. Presets for sanitizers choose their own.
 options_of() {
   local preset=$1 parts=" ${*:2} " test=OFF python=OFF
-  [[ $preset != asan && $preset != tsan ]] || return 0
+  [[ ! $preset =~ ^(asan|tsan|fuzz)$ ]] || return 0
   [[ $parts != *' test '* ]] || test=ON
   [[ $parts != *' python '* ]] || python=ON
   printf '%s\n' "-DKARAKURI_TESTS=$test" "-DKARAKURI_BENCH=$test" "-DKARAKURI_PYTHON=$python"

@@ -31,10 +31,13 @@ for command in run render list check info convert schema trust; do
   expect 0 "^  $command  " "$karakuri" --help
   expect 0 "karakuri $command" "$karakuri" "$command" --help
 done
-expect 2 "no command 'tset'; there are: run render list check info convert schema trust python test bench" "$karakuri" tset
+expect 2 "no command 'tset'; there are: run render list check info convert schema trust python test bench fuzz" "$karakuri" tset
 expect 2 'there is no such file' "$karakuri" run no_such_scene
 expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
+expect 0 '^Usage: ./karakuri fuzz' "$karakuri" fuzz --help
+expect 2 "no reader 'no_such'; there are: urdf mjcf" "$karakuri" fuzz no_such
+expect 2 'whole number' "$karakuri" fuzz urdf --time soon
 expect 2 'needs the name' "$karakuri" bench --json out.json
 
 if [[ -n $(compgen -G "$KARAKURI_BUILD/python/karakuri/_karakuri*.so") ]]; then
