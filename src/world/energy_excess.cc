@@ -6,6 +6,7 @@
 // already. Otherwise all of T is: velocities that respect contacts, limits and loops still do. Where that is
 // more than a little, or the set stands too high, its way is shortened with it, so that positions and
 // velocities do not part.
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 
@@ -116,23 +117,46 @@ void restore_motion(World::Impl& w, int set, const TreeMotion& wanted) {
   });
 }
 
+/// Where its trees were at the start of the step, and the centre of mass of a set there.
+Vec3 go_back(World::Impl& w, int set, double mass) {
+  Vec3 moment = Vec3::Zero();
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    moment += w.accounts[t].start_moment;
+    copy_coordinates(w.model, tree, w.q_before, w.state.q);
+    update_poses(w.model, w.state, tree, w.ws);
+  });
+  return moment / mass;
+}
+
+/// The way of a tree's root on a rigid body that moves so for a while: its arm is turned, and not drawn out.
+/// @pre w.ws: poses at its start
+Eigen::Matrix<double, 6, 1> rigid_way(const World::Impl& w, const Tree& tree, const RigidMotion& m,
+                                      double lasts) {
+  const Mat3 to_F = Mat3(w.model.bodies[tree.first].R_PF).transpose();
+  const Vec3 arm = Vec3(w.ws.pose[tree.first].p) - m.center, turn = lasts * m.angular;
+  const double angle = turn.norm();
+  const Vec3 turned = angle > 0 ? Vec3(Eigen::AngleAxisd(angle, turn / angle) * arm) : arm;
+  Eigen::Matrix<double, 6, 1> way;
+  way << to_F * (lasts * m.linear + turned - arm), to_F * turn;
+  return way;
+}
+
 /// A share of the way and of the velocities of a set; if it floats, of those within it, while it goes all of
 /// its way as a rigid body.
 /// @pre w.way: all of the way, w.v_whole: all of the velocities
 /// @param motion  that the set is to have, if it floats
 void take_share(World::Impl& w, int set, bool anchored, double share, const TreeMotion& motion) {
-  const RigidMotion rigid = anchored ? RigidMotion{} : rigid_motion(motion);
+  RigidMotion rigid = anchored ? RigidMotion{} : rigid_motion(motion);
+  if (!anchored) rigid.center = go_back(w, set, motion.mass);
   for_each_of(w, set, [&](int t, const Tree& tree) {
-    const Body& root = w.model.bodies[tree.first];
-    for (int i = root.first_v; i < end_dof(w.model, tree); ++i) {
+    const int first = w.model.bodies[tree.first].first_v;
+    for (int i = first; i < end_dof(w.model, tree); ++i) {
       w.share_of_way[i] = share * w.way[i];
       w.state.v[i] = share * w.v_whole[i];
     }
-    if (!anchored) {
-      const Eigen::Matrix<double, 6, 1> rates = (1 - share) * root_rates(w, tree, rigid);
-      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.share_of_way.data() + root.first_v) += w.h_now * rates;
-      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.state.v.data() + root.first_v) += rates;
-    }
+    if (!anchored)
+      Eigen::Map<Eigen::Matrix<double, 6, 1>>(w.share_of_way.data() + first) +=
+          rigid_way(w, tree, rigid, (1 - share) * w.h_now);
     copy_coordinates(w.model, tree, w.q_before, w.state.q);
     integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
     look(w, t);
@@ -140,12 +164,19 @@ void take_share(World::Impl& w, int set, bool anchored, double share, const Tree
   if (!anchored) restore_motion(w, set, motion);
 }
 
-/// A part of the way opens loops.
+/// A part of the way opens loops. Those of other sets are left as they are.
 void close_again(World::Impl& w, int set) {
   if (!w.accounts[set].holds) return;
-  w.close_loops(w.state, w.h_now);
-  w.project_on_loops(w.state);
-  update_velocities(w.model, w.state, w.ws);  // of all sets, as the next step starts from them: `known`
+  w.ahead.q = w.state.q;
+  w.ahead.v = w.state.v;
+  w.close_loops(w.ahead, w.h_now);
+  w.project_on_loops(w.ahead);
+  for_each_of(w, set, [&](int, const Tree& tree) {
+    copy_coordinates(w.model, tree, w.ahead.q, w.state.q);
+    copy_rates(w.model, tree, w.ahead.v, w.state.v);
+  });
+  update_poses(w.model, w.state, w.ws);  // of all sets, as the next step starts from them: `known`
+  update_velocities(w.model, w.state, w.ws);
   look_at_all(w, set);
 }
 
@@ -190,6 +221,16 @@ double excess_of(const World::Impl& w, int set, const EnergySum& sum, double mos
   return std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
 }
 
+/// What nothing else slows down enough stays where it was, as fast as it may be there.
+EnergySum remain(World::Impl& w, int set, double most) {
+  const EnergySum sum = stay(w, set);
+  if (!(sum.energy() > most)) return sum;
+  const double share = sum.motion > 0 ? std::sqrt(std::max(0.0, most - sum.height) / sum.motion) : 0;
+  for_each_of(w, set, [&](int, const Tree& tree) { scale_rates(w.model, tree, share, w.state.v); });
+  look_at_all(w, set);
+  return energies_of(w, set);
+}
+
 }  // namespace
 
 EnergySum take_away(World::Impl& w, int set, double most) {
@@ -207,10 +248,12 @@ EnergySum take_away(World::Impl& w, int set, double most) {
     look_at_all(w, set);
   }
   if (!a.anchored && !a.slowed) keep_linear_momentum(w, set, along);
-  return energies_of(w, set);
+  sum = energies_of(w, set);
+  const double beyond = sum.energy() - most;
+  const bool little = !a.anchored && beyond < kLittle * sum.motion;  // it keeps its momentum
+  return beyond > a.tolerated && !little ? remain(w, set, most) : sum;
 }
 
-// Where stages of RK4 have overflowed.
 EnergySum stay(World::Impl& w, int set) {
   for_each_of(w, set, [&](int t, const Tree& tree) {
     copy_coordinates(w.model, tree, w.q_before, w.state.q);

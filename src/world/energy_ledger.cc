@@ -7,7 +7,7 @@
 // with dv = v_free - v. W is that of efforts, drives, forces, kinematic bodies, of springs in place of
 // contacts and loops, and of overlaps that come apart, which lift what lies on them. At the end of the step
 //   E+ <= E + W + c + o                                                                                   (4)
-//   c+ = min(c + E + W - E+, o)                                                                           (5)
+//   c+ = c + E + W - E+, between -o and o                                                                 (5)
 // Velocity first, then position, keeps H = E - h v . grad U / 2 rather than E (of a linear spring, exactly;
 // Hairer, Lubich and Wanner, Geometric Numerical Integration, IX.3): its energy swings about that of the
 // motion by no more than o, which is zero where the motion turns round, and (4) leaves it alone. What grows
@@ -36,6 +36,8 @@ using world_detail::energies_of;
 using world_detail::EnergyAccount;
 using world_detail::EnergySum;
 using world_detail::first_dof;
+using world_detail::for_each_of;
+using world_detail::HeldWork;
 using world_detail::kLittle;
 using world_detail::look;
 using world_detail::stay;
@@ -152,6 +154,8 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   }
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
     const double v = w.state.v[i], dv = w.v_free[i] - v, armature = w.model.armature[i];
+    if (w.model.dofs[i].kind != DofKind::kTranslation)
+      a.angle += w.h_now * std::max(std::abs(v), std::abs(w.v_end[i]));
     twice += armature * v * v;
     square += armature * dv * dv;
   }
@@ -165,23 +169,29 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
 /// swing whose energy is wrong by r of that takes 1 / r steps a radian, and needs r / 2: it has r (1 - r) up
 /// to half a radian a step. What turns further is not resolved and gets nothing. Of |dv|^2, gravity explains
 /// h^2 m g^2, and springs that are taken at the start of a step half of their energy; terms of second order
-/// in velocities may add a little.
+/// in velocities, which RK4 integrates, no more than turns the motion by the angle that joints turn in the
+/// step, and a little. What drives do is work.
 /// @param fall    |v . grad U|
 /// @param turned  what of |dv|^2_M counts
 double order_of(const World::Impl& w, int t, const EnergyAccount& a, double fall, double turned) {
   constexpr double kTurned = 0.001;  // of what is there
   const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
-  const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs + kTurned * there;
+  const double angle = w.integrator_of(t) == Integrator::kRk4 ? 0 : a.angle;
+  const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs +
+                           std::min(kTurned * there, 2 * a.start_motion * angle * angle);
   const double r = there > 0 ? (w.h_now * std::max(a.start_fall, a.fall) + 0.5 * a.turned) / there : 1;
   return r < 0.5 ? (w.h_now * fall + std::min(turned, explained)) * (1 - r) : 0;
 }
 
-/// (3) of the step, at whichever of its ends it is more, where |dv|^2 of its end is not known yet; and of its
-/// start, which bounds what was lost before.
+/// (3) of the step, at whichever of its ends it is more, where |dv|^2 of its end is not known yet.
+double larger_order(const World::Impl& w, int t, const EnergyAccount& a) {
+  return std::max(order_of(w, t, a, a.start_fall, a.turned), order_of(w, t, a, a.fall, 0));
+}
+
+/// And of its start, which bounds what was lost before.
 void find_order(const World::Impl& w, int t, EnergyAccount& a) {
-  const double at_start = order_of(w, t, a, a.start_fall, a.turned), at_end = order_of(w, t, a, a.fall, 0);
-  a.order = a.own_order = std::max(at_start, at_end);
-  a.credit = std::min(w.trees[t].credit, at_start);
+  a.order = a.own_order = larger_order(w, t, a);
+  a.credit = std::min(w.trees[t].credit, order_of(w, t, a, a.start_fall, a.turned));
 }
 
 // ---- sets of trees
@@ -257,6 +267,17 @@ struct Work {
   }
 };
 
+/// Of a row that holds what responds to what is kinematic.
+void add_work_of_hold(World::Impl& w, int row, HeldWork& a) {
+  double u = 0;
+  row_velocities({&w.rows.impulses[row], 1}, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
+  const double impulse = w.total[row], carried = w.row_carried[row];
+  a.given -= impulse * carried;
+  a.received += impulse * u;
+  a.undone += std::abs(impulse * (u + carried + w.rows.bias[row]));
+  a.pressed += std::abs(impulse) * (std::abs(u) + std::abs(carried));
+}
+
 /// @pre trial_velocity at the end of the step
 void add_work_of_rows(World::Impl& w) {
   for (const RowBlock& block : w.rows.blocks) {
@@ -267,6 +288,8 @@ void add_work_of_rows(World::Impl& w) {
       if (w.total[i] == 0) continue;
       if (is_active(w, block, i))
         active.add(w, w.rows.impulses[i], w.total[i]);
+      else if (w.has_unresponsive && is_held(block.source))
+        add_work_of_hold(w, i, w.accounts[t].held);
       else if (w.has_unresponsive)
         w.accounts[t].work -= w.total[i] * w.row_carried[i];
     }
@@ -276,6 +299,26 @@ void add_work_of_rows(World::Impl& w) {
     Work push;
     push.add(w, w.penalty_rows[i], w.penalty_impulses[i]);
     if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.most(true);
+  }
+}
+
+/// What is kinematic gives to a set through loops that are held. Rows that contradict each other are not
+/// solved, and press without bound: what they give is not needed to carry anything.
+double work_of(const HeldWork& set) {
+  constexpr double kUndone = 1e-3;
+  const bool contradicts = set.undone > kUndone * set.pressed;
+  return (contradicts ? std::min(0.0, set.received) : std::max(set.given, set.received)) + set.by_stages;
+}
+
+/// Sums over sets. RK4 holds loops in its stages, where others do by rows.
+void sum_held_work(World::Impl& w) {
+  for (EnergyAccount& a : w.accounts) a.set_held = {};
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const EnergyAccount& a = w.accounts[t];
+    if (!a.counts) continue;
+    HeldWork& set = w.accounts[find_set(w.accounts, static_cast<int>(t))].set_held;
+    if (w.integrator_of(static_cast<int>(t)) != Integrator::kRk4) set += a.held;
+    set.by_stages += w.given_by_loops[t];
   }
 }
 
@@ -360,25 +403,37 @@ void sum_up(World::Impl& w) {
   }
 }
 
+/// (3), as its trees were looked at last.
+double order_of_set(World::Impl& w, int set) {
+  double sum = 0;
+  for_each_of(w, set, [&](int t, const Tree&) {
+    EnergyAccount& a = w.accounts[t];
+    sum += a.own_order = larger_order(w, t, a);
+  });
+  return sum;
+}
+
 /// (4), (5) of one set.
 void settle(World::Impl& w, int set) {
+  constexpr int kRounds = 3;
   EnergyAccount& a = w.accounts[set];
-  const double due = a.before + a.work + std::clamp(a.risen, 0.0, a.stored);
+  const double due = a.before + a.work + work_of(a.set_held) + std::clamp(a.risen, 0.0, a.stored);
   EnergySum sum = energies_of(w, set);
   const bool finite = std::isfinite(sum.energy());
   if (!finite) sum = stay(w, set);
-  const double most = due + a.credit + a.order + a.tolerated;  // (4)
+  const auto most = [&] { return due + a.credit + a.order + a.tolerated; };  // (4)
   // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
   const bool flies = !a.touched && w.model.bodies[w.model.trees[set].first].alone && finite;
-  if (sum.energy() > most && !flies) {
-    const double found = sum.energy();
-    sum = take_away(w, set, most);
-    w.energy_taken += std::max(0.0, found - sum.energy());
+  const double found = sum.energy();
+  for (int round = 0; round < kRounds && sum.energy() > most() && !flies; ++round) {
+    sum = take_away(w, set, most());
+    a.order = order_of_set(w, set);  // what is slower is wrong by less
   }
-  const double beyond = flies ? 0 : sum.energy() - most;  // what could not be taken away, and is told
+  w.energy_taken += std::max(0.0, found - sum.energy());
+  const double beyond = flies ? 0 : sum.energy() - most();  // what could not be taken away, and is told
   w.energy_made += std::max(0.0, beyond);
   if (beyond > w.most_made) w.most_made = beyond, w.energy_made_by = w.root_links[set];
-  a.credit = std::min(a.credit + due - sum.energy(), a.order);  // (5)
+  a.credit = std::clamp(a.credit + due - sum.energy(), -a.order, a.order);  // (5)
 }
 
 }  // namespace
@@ -431,11 +486,13 @@ bool World::Impl::find_more_plain() {
     set.set_motion += a.motion;
     set.set_due += a.before + a.work + a.stored;
   }
+  sum_held_work(*this);
   bool any = false;
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (!accounts[t].counts || plain[t]) continue;
     const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
-    if (set.set_energy - set.set_due <= kLittle * set.set_motion) continue;  // not finite: neither
+    if (set.set_energy - set.set_due - work_of(set.set_held) <= kLittle * set.set_motion)
+      continue;  // not finite: neither
     plain[t] = any = true;
   }
   return any;
@@ -461,6 +518,7 @@ void World::Impl::close_ledger() {
                   kNothing * std::min(a.exchanged, there);
   }
   sum_up(*this);
+  sum_held_work(*this);
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (!accounts[t].counts || accounts[t].parent != static_cast<int>(t)) continue;
     energy_exchanged += accounts[t].exchanged + std::abs(accounts[t].work);

@@ -115,6 +115,23 @@ void clear_joint_impulses(World::Impl& w) {
 
 bool has_no_friction(const RowBlock& block) { return block.source == RowSource::kContact && block.size < 3; }
 
+/// What a rigid loop did in the step: its rows, which RK4 does not use where it holds the loop in its stages,
+/// bouncing, and what loops.cc adds at the end of the step or in stages.
+void read_loop(World::Impl& w, const RowBlock& block) {
+  const Loop& loop = w.model.loops[block.index];
+  const int t = w.tree_of[w.responds(loop.body_f) ? loop.body_f : loop.body_m];
+  const std::array<double, 6>& turning = w.loop_turning[block.index];
+  const bool in_stages = w.integrator_of(t) == Integrator::kRk4 && turning != std::array<double, 6>{};
+  for (int k = 0, row = block.row; k < 6; ++k) {
+    const bool is_row = block.which >> k & 1;
+    const double impulse = is_row ? w.rows.impulse(row) : 0;
+    w.loop_impulse[block.index][k] = impulse;
+    w.loop_bounce[block.index][k] =
+        (is_row ? w.rows.unit[row] * w.bounce[row] : 0) + turning[k] - (in_stages ? impulse : 0);
+    row += is_row ? 1 : 0;
+  }
+}
+
 void read_impulses(World::Impl& w, double h) {
   clear_joint_impulses(w);
   if (std::any_of(w.rows.blocks.begin(), w.rows.blocks.end(), has_no_friction))
@@ -126,14 +143,7 @@ void read_impulses(World::Impl& w, double h) {
   for (const RowBlock& block : w.rows.blocks) {
     const double first = w.rows.impulse(block.row);
     switch (block.source) {
-      case RowSource::kLoop:
-        for (int k = 0, row = block.row; k < 6; ++k) {
-          const bool is_row = block.which >> k & 1;
-          w.loop_impulse[block.index][k] = is_row ? w.rows.impulse(row) : 0;
-          w.loop_bounce[block.index][k] = is_row ? w.rows.unit[row] * w.bounce[row] : 0;
-          row += is_row ? 1 : 0;
-        }
-        break;
+      case RowSource::kLoop: read_loop(w, block); break;
       case RowSource::kSoftLoop:
         for (int k = 0; k < block.size; ++k) w.loop_impulse[block.index][k] = w.rows.impulse(block.row + k);
         break;

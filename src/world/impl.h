@@ -101,7 +101,7 @@ struct Persistent {
   std::vector<double> friction_impulse;             // nv
   std::vector<double> drive_impulse;                // nv
   std::vector<std::array<double, 6>> loop_impulse;  // by loop
-  std::vector<std::array<double, 6>> loop_bounce;   // by loop: of bouncing, besides
+  std::vector<std::array<double, 6>> loop_bounce;   // by loop: of bouncing and of loops.cc, besides
   std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
   std::vector<std::array<double, 3>> relation_impulse;  // by Model::relations, see relation_slot()
   std::vector<double> relation_chord;                   // as loop_chord
@@ -119,6 +119,19 @@ struct Persistent {
   std::uint64_t steps = 0;
 };
 
+/// Work of what is kinematic through loops that are held [J].
+struct HeldWork {
+  double given = 0, received = 0;  // by rows: what it gives, and what they give to what responds
+  double undone = 0, pressed = 0;  // what rows leave undone, and what that is compared with
+  double by_stages = 0;            // where loops.cc holds them
+
+  HeldWork& operator+=(const HeldWork& o) {
+    given += o.given, received += o.received, undone += o.undone, pressed += o.pressed,
+        by_stages += o.by_stages;
+    return *this;
+  }
+};
+
 /// What energy_ledger.cc knows of a tree, and in the first one of a set, of all of it [J].
 struct EnergyAccount {
   std::int32_t parent = 0;  // union-find
@@ -131,12 +144,14 @@ struct EnergyAccount {
   double start_motion = 0, start_height = 0, motion = 0,
          height = 0;                              // at the start of the step, and at its end
   double turned = 0;                              // |dv|^2_M
+  double angle = 0;                               // by which its joints turn, added up [rad]
   double start_fall = 0, fall = 0, fall_sum = 0;  // |v . grad U| [W]
   Vec3 start_moment = Vec3::Zero(),
        start_momentum = Vec3::Zero();  // mass times centre, or times its velocity
   double set_energy = 0, set_motion = 0, set_due = 0, tolerated = 0;
   double springs = 0, there = 0;  // energy of springs, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
+  HeldWork held, set_held;       // of the tree, and of the set
   double stored = 0, risen = 0;  // by overlaps that come apart: what they have stored, and what they lift
 };
 
@@ -383,6 +398,10 @@ struct World::Impl : world_detail::Persistent {
       free_within;                   // by tree: share of the step that it, and what is in it, moves
   std::vector<double> limit_before;  // nv
   std::vector<double> still_of_set;  // by tree
+  std::vector<double>
+      given_by_loops;  // by tree: by what is kinematic, through the loops that loops.cc holds [J]
+  std::vector<std::array<double, 6>>
+      loop_turning;                               // by loop: impulses by which loops.cc holds it in the step
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
   State stage, state_free, ahead;
   world_detail::LoopStage loop_stage;
@@ -440,7 +459,8 @@ struct World::Impl : world_detail::Persistent {
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all
-  void hold_loops(std::vector<double>& a);      // loops.cc: accelerations, at the poses and velocities of ws
+  /// loops.cc: accelerations, at the poses and velocities of ws, which last so long.
+  void hold_loops(std::vector<double>& a, double lasts);
   void find_floating();                         // keep_momentum.cc: which trees keep their momentum
   void remember_momentum(int tree, double h);   // keep_momentum.cc
   void give_momentum_back(int tree, double h);  // keep_momentum.cc

@@ -52,7 +52,10 @@ struct LoopStage {
   std::vector<std::int32_t> first_row;  // by loop, then by coupling: in World::Impl::rows; -1: not alone
   std::vector<std::int32_t> world_row;  // by row
   std::vector<double> right, x;
-  std::vector<double> change;  // nv
+  std::vector<double> sum;                // of x over repeats
+  double fastest = 0;                     // velocity of a dof before they act, as a row's
+  std::vector<std::uint8_t> contradicts;  // by root of a set of trees: its loops each other
+  std::vector<double> change;             // nv
   std::vector<Side> sides;
   std::vector<std::int32_t> side_start, side_of;
   // by root of a set of trees, of those that loops hold: see (4)

@@ -15,12 +15,19 @@
 #include "world/assemble.h"
 #include "world/dofs.h"
 #include "world/impl.h"
+#include "world/loop_work.h"
 
 namespace karakuri {
 
+using world_detail::add_given;
+using world_detail::find_contradictions;
+using world_detail::for_each_body;
+using world_detail::for_each_row;
 using world_detail::Island;
 using world_detail::kMostTurn;
+using world_detail::kWideOpen;
 using world_detail::LoopStage;
+using world_detail::root_of;
 using Member = LoopStage::Member;
 
 namespace {
@@ -28,13 +35,13 @@ namespace {
 // Position errors are brought below this, of a body's size: well within 1e-9, well above rounding a hundred
 // bodies away.
 constexpr double kClosed = 1e-11;
-// Beyond this the factor of the pose before is not used again.
-constexpr double kWideOpen = 1e-6;
 constexpr int kMostNewton = 8;
 // Rounds of the proximal point method where nobody looks at what they leave.
 constexpr int kMostRounds = 3;
 // A repeat that leaves more than this has an old factor.
 constexpr double kStale = 0.03;
+// Rows that are left with more than this of what there is contradict each other.
+constexpr double kContradicting = 1e-8;
 // Share of the kinetic energy that the chord may borrow for a step.
 constexpr double kBorrowed = 0.01;
 
@@ -55,21 +62,6 @@ bool is_finite(const World::Impl& w, const State& at, int body, LoopStage& s) {
     s.counted[t] = std::isfinite(sum) ? 1 : 2;
   }
   return s.counted[t] == 1;
-}
-
-/// Calls f(body) for each body of a loop, and for each that the joints of a coupling carry.
-template <class F>
-void for_each_body(const World::Impl& w, bool is_loop, int index, F&& f) {
-  if (is_loop) {
-    f(w.model.loops[index].body_f);
-    f(w.model.loops[index].body_m);
-  } else {
-    w.model.relations[index].for_each_dof([&](const Relation::Term& t) { f(w.model.dofs[t.dof].body); });
-  }
-}
-template <class F>
-void for_each_body(const World::Impl& w, const Member& m, F&& f) {
-  for_each_body(w, m.is_loop, m.index, f);
 }
 
 /// Adds a loop or coupling that is held: with a body that answers, of one set of trees or all.
@@ -120,14 +112,6 @@ void list_members(const World::Impl& w, const State& at, LoopStage& s, int root 
   s.right.resize(row);
   s.x.resize(row);
   s.change.resize(w.model.nv);
-}
-
-/// Calls f(k, row) for each row of a member: the k-th of its loop.
-template <class F>
-void for_each_row(const Member& m, F&& f) {
-  int row = m.first_row;
-  for (int k = 0; k < 6; ++k)
-    if (m.which >> k & 1) f(k, row++);
 }
 
 /// Rows and errors at the poses of w.ws, which are those of `at`. @return The largest error.
@@ -298,14 +282,6 @@ void take_back(World::Impl& w, LoopStage& s, VecOut x, int rounds) {
   s.matrix.solve(s.right, s.x, rounds);
   for (double& impulse : s.x) impulse = -impulse;
   apply_impulses(w.model, s.rows, as_vector(s.x), w.ws, x);
-}
-
-int root_of(const World::Impl& w, const Member& m) {
-  int root = -1;
-  for_each_body(w, m, [&](int body) {
-    if (root < 0 && w.responds(body)) root = w.root_of(w.tree_of[body]);
-  });
-  return root;
 }
 
 double kinetic_energy_of(const World::Impl& w, int body) {
@@ -501,11 +477,12 @@ void World::Impl::project_on_loops(State& at, int root) {
   if (root >= 0 || !s.is_factored) factor(*this, s);
   // each repeat with the factor of a pose nearby leaves little of what was there, down to rounding
   constexpr int kMostRepeats = 12;
-  double fastest = 0;
+  s.fastest = 0;
   for (int i = 0; i < model.nv; ++i)
-    fastest = std::max(fastest, std::abs(at.v[i]) * dof_unit(model, i, rows.length));
-  const double rounding = 1e-14 * fastest;
+    s.fastest = std::max(s.fastest, std::abs(at.v[i]) * dof_unit(model, i, rows.length));
+  const double rounding = 1e-14 * s.fastest;
   double before = std::numeric_limits<double>::infinity();
+  s.sum.assign(s.rows.size(), 0.0);
   for (int round = 0; round < kMostRepeats; ++round) {
     update_velocities(model, at, ws);
     row_velocities(s.seen, ws, as_vector(s.right));
@@ -514,6 +491,7 @@ void World::Impl::project_on_loops(State& at, int root) {
     if (left > kStale * before) factor(*this, s);  // not so near after all
     before = left;
     take_back(*this, s, at.v_view(), root >= 0 ? kMostRounds : 1);  // (2)
+    as_vector(s.sum) += as_vector(s.x);
   }
   s.is_factored = false;
 }
@@ -524,7 +502,11 @@ void World::Impl::settle_loops(double h) {
   project_on_loops(state);
   if (loop_stage.members.empty()) return;
   update_velocities(model, state, ws);
-  limit_chords(*this, h, loop_stage);
+  LoopStage& s = loop_stage;
+  row_velocities(s.seen, ws, as_vector(s.right));
+  find_contradictions(*this, s, kContradicting * s.fastest);
+  add_given(*this, s, 1);
+  limit_chords(*this, h, s);
 }
 
 // Nothing but linear equations.
@@ -557,7 +539,7 @@ void World::Impl::solve_loops_alone() {
       {.method = solver::Method::kNewton, .residual = residual, .target = target, .newton_iterations = 1});
 }
 
-void World::Impl::hold_loops(std::vector<double>& a) {
+void World::Impl::hold_loops(std::vector<double>& a, double lasts) {
   LoopStage& s = loop_stage;
   if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
   list_members(*this, stage, s);
@@ -566,6 +548,8 @@ void World::Impl::hold_loops(std::vector<double>& a) {
     if (!responds(model.dofs[i].body)) a[i] = 0;
   look(*this, stage, s);
   factor(*this, s);
+  double asked = 0;
+  s.sum.assign(s.rows.size(), 0.0);
   for (int round = 0; round < 2; ++round) {
     update_accelerations(model, as_vector(a), ws);
     for (const Member& m : s.members) {
@@ -579,8 +563,14 @@ void World::Impl::hold_loops(std::vector<double>& a) {
                                                       relation_bias(r, stage.q_view(), stage.v_view()));
       }
     }
+    if (round == 0)
+      asked = as_vector(s.right).cwiseAbs().maxCoeff();
+    else
+      find_contradictions(*this, s, kContradicting * asked);
     take_back(*this, s, as_vector(a), kMostRounds);  // (3)
+    as_vector(s.sum) += as_vector(s.x);
   }
+  add_given(*this, s, lasts);
   s.is_factored = false;
 }
 

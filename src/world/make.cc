@@ -293,6 +293,7 @@ World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
   accounts.resize(count);
   is_viewed.resize(count);
   still_of_set.resize(count);
+  given_by_loops.resize(count);
   f_ext.resize(bodies);
   held_force.resize(bodies);
   tree_of.assign(bodies, -1);

@@ -180,7 +180,7 @@ void World::Impl::runge_kutta(double h) {
     normalize_quaternions(w.model, w.stage.q);
     efforts_of(w, w.stage);
     aba(w.model, w.stage, as_vector(w.stage_effort), w.held_force, w.ws, as_vector(w.acceleration));
-    w.hold_loops(w.acceleration);
+    w.hold_loops(w.acceleration, kWeight[s] * h);
     std::swap(w.stage.q, w.stage_q);
     for (int i = 0; i < w.model.nq; ++i) w.sum_q[i] += kWeight[s] * w.rate_q[i];
     for (int i = 0; i < w.model.nv; ++i) w.sum_v[i] += kWeight[s] * w.acceleration[i];

@@ -1,4 +1,5 @@
 // One step, as a table of contents.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -86,6 +87,8 @@ void World::detach_broken() {
 }
 
 void World::Impl::move_and_settle(double h) {
+  std::fill(given_by_loops.begin(), given_by_loops.end(), 0.0);
+  loop_turning.assign(model.loops.size(), {});
   move_bodies(h);
   settle_loops(h);
   keep_group_momentum(h);

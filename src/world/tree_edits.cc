@@ -131,7 +131,8 @@ void fit_scratch(World::Impl& w) {
   w.drive_is_row.resize(nv);
   const auto size = [](std::size_t n, auto&... all) { (all.resize(n), ...); };
   size(count, w.parent, w.pushed, w.free_until, w.free_within, w.floats, w.motions, w.from_outside, w.gained,
-       w.accounts, w.is_viewed, w.still_of_set, w.slowed, w.plain, w.shifted, w.shift_warranted);
+       w.accounts, w.is_viewed, w.still_of_set, w.given_by_loops, w.slowed, w.plain, w.shifted,
+       w.shift_warranted);
   for (std::size_t t = 0; t < count; ++t) w.parent[t] = static_cast<std::int32_t>(t);
   size(bodies, w.f_ext, w.held_force, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {

@@ -52,13 +52,19 @@ std::map<std::pair<int, int>, double> depths(const World& world) {
   return deepest;
 }
 
-/// How far the rotation that a dof belongs to is beyond its largest angle.
-double beyond_cone(const Model& model, const State& state, int dof) {
+/// The rotation that a dof belongs to, as axis times angle.
+Vec3 turned(const Model& model, const State& state, int dof) {
   const Body& body = model.bodies[model.dofs[dof].body];
   const int first = body.first_v + body.dofs - 3;
   Vec3 turn;
   for (int k = 0; k < 3; ++k) turn[k] = dof_position(model, state.q_view(), first + k);
-  return turn.norm() - model.dof_properties[first].upper;
+  return turn;
+}
+
+/// How far the rotation that a dof belongs to is beyond its largest angle.
+double beyond_cone(const Model& model, const State& state, int dof) {
+  const Body& body = model.bodies[model.dofs[dof].body];
+  return turned(model, state, dof).norm() - model.dof_properties[body.first_v + body.dofs - 3].upper;
 }
 
 /// How far the worst dof is beyond its limits.
@@ -93,6 +99,12 @@ std::vector<double> tree_sizes(const World& world) {
     size[t] = std::max(size[t], apart.norm() + bounding_radius(world.scene().shapes[c.shape]));
   }
   return size;
+}
+
+/// What is left of an effort where a joint's stop pushes against it.
+double beside_stop(double effort, double stop) {
+  return effort > 0 ? std::max(0.0, effort + std::min(0.0, stop))
+                    : std::min(0.0, effort + std::max(0.0, stop));
 }
 
 double clamp_between(double x, double a, double b) { return std::clamp(x, std::min(a, b), std::max(a, b)); }
@@ -191,22 +203,34 @@ void PassivityJudge::add_energies(const World& world, Moment& out) {
   out.magnitude += out.springs + out.kinetic;
 }
 
-/// Of what the drives gave, which is within their limits. Where energy was taken away, velocities at the end
-/// are not those that they acted at, and what they took is not asked for.
+/// Of what the drives gave, which is within their limits, on the way or at a velocity; what the joint's stop
+/// holds of it does no work. The stop of a rotation acts along the axis that it is turned about, and is told
+/// as its first dof's. Where energy was taken away, velocities at the end are not those that they acted at,
+/// and what they took is not asked for.
 double PassivityJudge::drive_work(const World& world) const {
   double work = 0;
+  Eigen::VectorXd moved(model_.nv);
+  difference(model_, before_.state.q_view(), now_.state.q_view(), moved);
   for (const JointEntry& joint : world.model().joints) {
-    if (joint.first_v < 0) continue;
+    if (joint.first_v < 0 || held_[tree_of_dof(world.model(), joint.first_v)]) continue;
     const JointLoad load = world.load(joint.id);
-    for (int k = 0; k < v_size(joint.kind); ++k) {
-      const Drive& drive = world.drive(joint.id, k);
+    const int count = v_size(joint.kind);
+    Eigen::VectorXd given(count);
+    for (int k = 0; k < count; ++k) {
+      const double limit = world.drive(joint.id, k).limit;
+      given[k] = std::clamp(load.drive[k], -limit, limit);
+      if (!turns(world.model(), joint.first_v + k)) given[k] = beside_stop(given[k], load.limit[k]);
+    }
+    if (turns(world.model(), joint.first_v + count - 1)) {
+      const Vec3 axis = turned(world.model(), before_.state, joint.first_v + count - 1).normalized();
+      const double along = axis.dot(given.tail<3>());
+      given.tail<3>() += (beside_stop(along, load.limit[count - 3]) - along) * axis;
+    }
+    for (int k = 0; k < count; ++k) {
+      if (!world.drive(joint.id, k).is_set()) continue;
       const int i = joint.first_v + k;
-      if (!drive.is_set() || held_[tree_of_dof(world.model(), i)]) continue;
-      // what the joint's stop holds of it does no work
-      const double given = std::clamp(load.drive[k], -drive.limit, drive.limit);
-      const double effort = given > 0 ? std::max(0.0, given + std::min(0.0, load.limit[k]))
-                                      : std::min(0.0, given + std::max(0.0, load.limit[k]));
-      const double most = h_ * std::max(effort * now_.state.v[i], effort * before_.state.v[i]);
+      const double most = std::max(
+          {given[k] * h_ * now_.state.v[i], given[k] * h_ * before_.state.v[i], given[k] * moved[i]});
       work += world.report().energy_taken > 0 ? std::max(0.0, most) : most;
     }
   }
@@ -219,11 +243,12 @@ double PassivityJudge::kinematic_work(const World& world) const {
   if (std::all_of(held_.begin(), held_.end(), [](std::uint8_t held) { return held == 0; })) return 0;
   const Model& model = world.model();
   double work = 0;
-  const auto held_velocity = [&](LinkId link, const Vec3& at) -> Motion {
+  const auto velocity_at = [&](const Workspace& ws, LinkId link, const Vec3& at) -> Motion {
     const int t = tree_of(model, link);
     if (t < 0 || !held_[t]) return {};
-    return point_velocity(model, start_, link, link_pose(model, start_, link).inverse_apply(at));
+    return point_velocity(model, ws, link, link_pose(model, start_, link).inverse_apply(at));
   };
+  const auto held_velocity = [&](LinkId link, const Vec3& at) { return velocity_at(start_, link, at); };
   for (const Contact& c : world.contacts()) {
     const Force on_b{c.moment, c.force};
     work += h_ * std::max(0.0, dot(on_b, held_velocity(c.link_a, c.point)));
@@ -232,8 +257,10 @@ double PassivityJudge::kinematic_work(const World& world) const {
   const auto add_loop = [&](JointId id, LinkId parent, LinkId child, const Transform& X_CM) {
     const Force on_child = world.load(id).wrench;
     for (const LinkId link : {parent, child}) {
-      const Motion v = held_velocity(link, link_pose(model, start_, child) * X_CM.p);
-      work += h_ * (on_child.force.norm() * v.linear.norm() + on_child.moment.norm() * v.angular.norm());
+      const Vec3 at = link_pose(model, start_, child) * X_CM.p;
+      const Motion v = velocity_at(start_, link, at), after = velocity_at(ws_, link, at);
+      work += h_ * (on_child.force.norm() * std::max(v.linear.norm(), after.linear.norm()) +
+                    on_child.moment.norm() * std::max(v.angular.norm(), after.angular.norm()));
     }
   };
   const Mechanism& mechanism = world.scene().mechanism;
@@ -371,8 +398,11 @@ double PassivityJudge::parting_bound(const World& world, int dof, double depth) 
   const double reach = slides ? tree_size_[t] : 1;
   const double correction = slides ? depth : std::min(1.0, 10 * depth / tree_size_[t]);
   const double within = h_ * h_ * std::max(std::abs(before_.answer[dof]), std::abs(now_.answer[dof]));
-  // What loops hold speeds up and slows down again within a step or two where they are nearly singular.
-  const double held = joined ? h_ * std::abs(before_.state.v[dof] - earlier_v_[dof]) : 0;
+  // What loops hold speeds up and slows down again within a step or two where they are nearly singular, and
+  // velocities are turned along them after they have moved it.
+  const double held = joined ? h_ * std::max(std::abs(before_.state.v[dof] - earlier_v_[dof]),
+                                             std::abs(now_.state.v[dof] - before_.state.v[dof]))
+                             : 0;
   return reach * turn * std::min(1.0, turn) + std::min(within + held, reach) + correction + 1e-9 * reach;
 }
 

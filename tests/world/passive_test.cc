@@ -60,13 +60,15 @@ TEST(SlowPassive, AllContactModelsWithAllIntegrators) {
 TEST(SlowPassive, SeedsThatOnceDidNot) {
   const std::pair<WorldKind, std::vector<std::uint64_t>> kinds[] = {
       {WorldKind::kTrees, {117, 909, 2088}},
-      {WorldKind::kLoops, {334, 847, 3043, 4429, 4699}},
+      {WorldKind::kLoops, {334, 847, 3043, 4429, 4699, 6112, 6634}},
+      {WorldKind::kDrives, {6311}},
       {WorldKind::kMeshes, {894, 2091}},
       {WorldKind::kBouncing, {481, 688, 3181}},
       {WorldKind::kKinematic, {1085, 2444, 3083}},
       {WorldKind::kModels, {42, 492, 690, 2490}},
-      {WorldKind::kMixed, {61, 124, 259, 358, 466, 502, 610, 1033, 4075, 4822}},
-      {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445}},
+      {WorldKind::kMixed,
+       {61, 103, 124, 259, 358, 466, 502, 610, 1033, 4075, 4822, 5200, 5452, 5470, 6721, 6775, 6991}},
+      {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445, 6848}},
   };
   std::vector<RandomWorld> worlds;
   for (const auto& [kind, seeds] : kinds)
