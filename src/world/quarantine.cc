@@ -33,6 +33,8 @@ void World::Impl::freeze_tree(int t) {
   for (std::vector<double>* v :
        {&state.v, &v_free, &v_before, &limit_impulse, &friction_impulse, &drive_impulse})
     std::fill(v->begin() + r.first_v, v->begin() + r.end_v, 0.0);
+  for (std::size_t i = 0; i < colliders.size(); ++i)  // it may have been moved by hand since they were placed
+    if (tree_of[colliders[i].body] == t) collider_placed[i] = 0;
   emit(EventKind::kQuarantine, t);
 }
 
