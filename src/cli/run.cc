@@ -176,6 +176,11 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
           {"contacts_max", s.contacts_max},
           {"residual_max", s.residual_max},
           {"penetration_max", s.penetration_max},
+          {"budget",
+           {{"max_work", settings.max_work},
+            {"work_max", s.work_max},
+            {"steps_exhausted", s.steps_exhausted},
+            {"method", solver::name_of(chosen_method(settings))}}},
           {"energy_first", s.energy_first},
           {"energy_last", s.energy_last},
           {"threads", settings.threads},
@@ -214,6 +219,10 @@ void print_summary(const Run& run) {
              s.contacts_max, 1e3 * s.penetration_max);
   fmt::print("energy: {:.6g} J at the start, {:.6g} J at the end\n", s.energy_first, s.energy_last);
   print_losses(s);
+  if (s.steps_exhausted > 0)
+    fmt::print("budget: {} ran out of max_work; what '{}' had not solved was mended by sweeps\n",
+               count(s.steps_exhausted, "step"),
+               solver::name_of(chosen_method(run.session.world().settings())));
   fmt::print("residual: up to {:.1e} m/s; state hash {:016x}\n", s.residual_max, run.session.hash());
   if (run.recorder)
     fmt::print("recorded: {}, {} in {}\n", count(run.recorder->rows(), "row"),

@@ -138,6 +138,8 @@ py::dict report(PyWorld& w) {
   out["sweeps"] = r.sweeps;
   out["newton"] = r.newton;
   out["refused"] = r.refused;
+  out["work"] = r.budget.work;
+  out["exhausted"] = r.budget.exhausted;
   out["penetration"] = r.penetration;
   out["energy_made"] = r.energy_made;
   out["energy_taken"] = r.energy_taken;

@@ -260,6 +260,7 @@ Json settings_json(const Session& session) {
           {"solver", solver::name_of(s.solver)},
           {"tolerance", session.world().effective_settings().tolerance},
           {"max_sweeps", s.max_sweeps},
+          {"max_work", s.max_work},
           {"max_newton", s.max_newton},
           {"pyramid_faces", s.pyramid_faces},
           {"quickstep_iterations", s.quickstep_iterations},

@@ -143,8 +143,14 @@ std::optional<ClientEvent> Server::Impl::take() {
 std::optional<ClientEvent> Server::take_event() { return impl_->take(); }
 
 std::vector<ClientEvent> Server::take_events() {
+  std::size_t count = 0;  // what comes meanwhile is for the next time
+  {
+    const std::lock_guard lock(impl_->mutex);
+    for (const auto& [id, inbox] : impl_->inboxes) count += inbox.events.size();
+  }
   std::vector<ClientEvent> all;
-  while (std::optional<ClientEvent> event = impl_->take()) all.push_back(std::move(*event));
+  for (; count > 0; --count)
+    if (std::optional<ClientEvent> event = impl_->take()) all.push_back(std::move(*event));
   return all;
 }
 

@@ -26,6 +26,18 @@ Diagnostic fallback_of(const WorldSettings& settings, const StepReport& report) 
           "choose solver default or block, or a smaller scene"};
 }
 
+/// That a method had to be left before its end.
+Diagnostic exhausted_of(const WorldSettings& settings, const StepReport& report) {
+  return {Severity::kWarning, "settings: max_work",
+          fmt::format("'{}' ran out of its work ({:g} multiplications) in {} of {} islands: "
+                      "what it had not solved was mended by sweeps",
+                      solver::name_of(report.budget.method), settings.max_work, report.budget.exhausted,
+                      report.islands),
+          report.budget.method == solver::Method::kDefault
+              ? "allow more max_work, or make a scene in which less touches"
+              : "choose solver default or block, or allow more max_work"};
+}
+
 /// By name: one that was attached while running, else one of the scene.
 JointId find_joint(const World& world, std::string_view name) {
   for (const Attachment& attached : world.attachments())
@@ -46,10 +58,16 @@ void Session::Impl::tell(std::vector<Diagnostic> found) {
 /// The friction that the solver really has, and that it does not solve all: once for each choice of it.
 void Session::Impl::tell_of_method() {
   const WorldSettings& s = world.settings();
-  if (s.solver != told.solver || s.contact != told.contact) told = {s.solver, s.contact, false, false, {}};
+  if (s.solver != told.solver || s.contact != told.contact)
+    told = {s.solver, s.contact, false, false, false, {}};
   if (!std::exchange(told.friction, true)) tell(told.notes = find_notes(s));
-  if (told.fallback || s.solver == solver::Method::kDefault) return;  // and the report is not asked for
   const StepReport& report = world.report();
+  if (report.budget.exhausted > 0 && !std::exchange(told.work, true)) {
+    const Diagnostic exhausted = exhausted_of(s, report);
+    told.notes.push_back(exhausted);
+    tell({exhausted});
+  }
+  if (told.fallback || s.solver == solver::Method::kDefault) return;
   if (report.refused == 0 || std::exchange(told.fallback, true)) return;
   const Diagnostic fallback = fallback_of(s, report);
   told.notes.push_back(fallback);

@@ -52,7 +52,7 @@ struct SensorSlot {
 struct ToldOfMethod {
   solver::Method solver = solver::Method::kDefault;
   ContactModel contact = ContactModel::kCone;
-  bool friction = false, fallback = false;
+  bool friction = false, fallback = false, work = false;
   std::vector<Diagnostic> notes;
 };
 

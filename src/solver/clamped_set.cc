@@ -40,6 +40,7 @@ void LdlSet::clear() {
 void LdlSet::forward(double* g, int from, int to) const {
   for (int k = from; k < to; ++k) {
     const int first = std::max(from, m_.start[k]);
+    m_.work += k - first;
     if (first < k) g[k] -= dot(factor_row(k) + first, g + first, k - first);
   }
 }
@@ -78,6 +79,7 @@ void LdlSet::remove(int row) {
     double v = m_.start[r] <= k ? l[k] : 0.0;
     const int from = m_.start[r] <= k ? k : m_.start[r] - 1;
     if (m_.start[r] > k) --m_.start[r];
+    m_.work += 2.0 * (r - from);
     for (int j = from; j < r - 1; ++j) {  // (2), column by column within the row
       const double old = l[j + 1];
       v -= p[j] * old;
@@ -105,6 +107,7 @@ void LdlSet::solve(double* y) const {
   for (int k = 0; k < count; ++k) y[k] /= m_.diagonal[k];
   for (int k = count - 1; k > 0; --k) {
     const int first = m_.start[k];
+    m_.work += k - first;
     if (y[k] != 0.0) axpy(-y[k], factor_row(k) + first, y + first, k - first);
   }
 }
@@ -120,6 +123,7 @@ void InverseSet::clear() {
 
 bool InverseSet::add(int row) {
   const int k = size();
+  m_.work += 3.0 * k * k;
   double* left = m_.left.data();  // A_iC A_CC⁻¹
   double* right = m_.g.data();    // −A_CC⁻¹ A_Ci
   double* column = m_.diagonal.data();
@@ -143,6 +147,7 @@ bool InverseSet::add(int row) {
 void InverseSet::remove(int row) {
   const int last = size() - 1;
   const int k = m_.place[row];
+  m_.work += static_cast<double>(last) * last;
   if (k != last) {
     std::swap_ranges(inverse(k), inverse(k) + size(), inverse(last));
     for (int a = 0; a < size(); ++a) std::swap(inverse(a)[k], inverse(a)[last]);
@@ -159,6 +164,7 @@ void InverseSet::remove(int row) {
 void InverseSet::solve(double* y) const {
   const int count = size();
   double* out = m_.g.data();
+  m_.work += static_cast<double>(count) * count;
   for (int a = 0; a < count; ++a) out[a] = dot(inverse(a), y, count);
   std::copy_n(out, count, y);
 }

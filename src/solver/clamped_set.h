@@ -38,6 +38,7 @@ struct ClampedMemory {
   std::vector<double> factor;    // n x n: rows of L, or the inverse
   std::vector<double> diagonal;  // by place: D
   std::vector<double> g, left;   // n
+  double work = 0;               // multiplications, to be taken by whoever counts them
 };
 
 class LdlSet {

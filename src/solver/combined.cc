@@ -24,6 +24,28 @@ namespace karakuri::solver {
 
 namespace {
 
+constexpr double kLocalCost = 60.0;  // multiplications worth of one local solve
+
+}  // namespace
+
+double sweep_cost(const Problem& p) {
+  const double local = kLocalCost * p.block_count();
+  switch (p.storage) {
+    case OperatorKind::kDense: return local + static_cast<double>(p.rows()) * p.rows();
+    case OperatorKind::kBlockSparse: return local + static_cast<double>(p.entry_values.size());
+    case OperatorKind::kMatrixFree: return local + 2.0 * static_cast<double>(p.jacobian.size());
+  }
+  return local;
+}
+
+double proximal_cost(const Problem& p) {
+  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
+  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
+  return motions * motions * (p.rows() + motions / 3);
+}
+
+namespace {
+
 constexpr int kProximalSolves = 12;
 constexpr double kProximalCost = 30.0;
 constexpr double kNearlyRight = 1e-3;
@@ -35,18 +57,7 @@ constexpr int kLemkeFaces = 16;
 constexpr int kLemkeRound = 2;        // failures of newton before lemke is asked
 constexpr int kMostUnknowns = 900;    // of its LCP: tens of milliseconds
 constexpr double kSolves = 10.0;      // linear solves that newton typically takes
-constexpr double kLocalCost = 60.0;   // multiplications worth of one local solve
 constexpr double kFactorSpeed = 0.3;  // time per multiplication in the factorisation relative to a sweep's
-
-double sweep_cost(const Problem& p) {
-  const double local = kLocalCost * p.block_count();
-  switch (p.storage) {
-    case OperatorKind::kDense: return local + static_cast<double>(p.dense.size());
-    case OperatorKind::kBlockSparse: return local + static_cast<double>(p.entry_values.size());
-    case OperatorKind::kMatrixFree: return local + 2.0 * static_cast<double>(p.jacobian.size());
-  }
-  return local;
-}
 
 void back_to_best(Workspace::Memory& m, std::span<double> lambda) {
   std::copy(m.best.begin(), m.best.end(), lambda.begin());
@@ -56,7 +67,8 @@ enum class Ready { kUnknown, kYes, kNo };
 
 /// Cost of one Newton step in the unit of sweep_cost; prepares newton on first use.
 double step_cost(const Problem& p, Workspace::Memory& m, Ready& ready) {
-  if (ready == Ready::kUnknown) ready = prepare_newton(p, m) ? Ready::kYes : Ready::kNo;
+  if (ready == Ready::kUnknown)
+    ready = m.budget.has(coupling_cost(p, m)) && prepare_newton(p, m) ? Ready::kYes : Ready::kNo;
   return ready == Ready::kYes ? kFactorSpeed * 2.0 * newton_cost(p, m) + 4.0 * sweep_cost(p) : kInfinity;
 }
 
@@ -75,6 +87,7 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   pyramid.pyramid_faces = kLemkeFaces;
   lemke(p, pyramid, m, lambda, report);
   report.status = Status::kIterationLimit;
+  if (m.budget.spent()) return;
   if (!std::isfinite(check(p, lambda, m))) return;
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
 }
@@ -85,13 +98,6 @@ bool takes_proximal(const Problem& p, const Workspace::Memory& m) {
 
 bool is_nearly_right(const Problem& p, const Workspace::Memory& m) {
   return m.best_residual < kNearlyRight * norm_q(p);
-}
-
-/// Cost of one solve of proximal() in the unit of sweep_cost.
-double proximal_cost(const Problem& p) {
-  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
-  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
-  return motions * motions * (p.rows() + motions / 3);
 }
 
 /// Whether proximal() is worth trying first: its solves cost no more than a few sweeps, or the impulses
@@ -111,7 +117,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
   begin_sweeps(p, m, lambda);
   report.method = Method::kBlock;
   // sweeps may come to rest without solving anything and so not use up their budget: rounds are counted too
-  for (int round = 0; round < kMostRounds && m.best_residual > m.target; ++round) {
+  for (int round = 0; round < kMostRounds && m.best_residual > m.target && !m.budget.spent(); ++round) {
     const double before = m.best_residual;
     const int planned = std::min(sweeps, settings.max_sweeps - report.sweeps);
     block_gauss_seidel(p, planned, m, lambda, report);

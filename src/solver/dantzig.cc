@@ -28,6 +28,7 @@
 // away again by repetitions about the last solution, b ← b − ε x, while that brings A x + b nearer to (1).
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "solver/access.h"
 
@@ -65,14 +66,16 @@ enum Side : int { kAtLow, kAtHigh, kClamped, kOut };  // kOut: takes no part, or
 /// Solves (1) from wherever x and the sides are.
 template <class Set>
 struct BoxPivoting {
+  Budget& budget;
   PivotMemory& m;
   int n;
   int& pivots;
   int max_pivots;
   Set set;
 
-  BoxPivoting(PivotMemory& memory, int rows, int& count, int most)
-      : m(memory),
+  BoxPivoting(Budget& work, PivotMemory& memory, int rows, int& count, int most)
+      : budget(work),
+        m(memory),
         n(rows),
         pivots(count),
         max_pivots(most),
@@ -89,20 +92,38 @@ struct BoxPivoting {
     }
     if (6 * changes > wanted) set.clear();
     for (int i = 0; i < n; ++i)
-      if (m.side[i] != kClamped && set.contains(i)) set.remove(i);
-    for (const int i : m.order)
-      if (m.side[i] == kClamped && !set.contains(i) && !set.add(i)) m.side[i] = kOut;
+      if (m.side[i] != kClamped && set.contains(i)) remove(i);
+    for (const int i : m.order) {
+      if (budget.spent()) return;
+      if (m.side[i] == kClamped && !set.contains(i) && !add(i)) m.side[i] = kOut;
+    }
   }
+
+  bool add(int row) {
+    const bool added = set.add(row);
+    count();
+    return added;
+  }
+  void remove(int row) {
+    set.remove(row);
+    count();
+  }
+  void solve_clamped(double* y) {
+    set.solve(y);
+    count();
+  }
+  void count() { budget.spend(std::exchange(m.clamped.work, 0.0)); }
 
   /// (2)
   void evaluate() {
+    budget.spend(static_cast<double>(n) * (n + set.size()));
     for (int i = 0; i < n; ++i) m.x[i] = m.side[i] == kClamped ? 0.0 : m.side[i] == kOut ? m.x[i] : bound(i);
     const auto members = set.members();
     for (std::size_t k = 0; k < members.size(); ++k) {
       const int i = members[k];
       m.dx[k] = -(m.b[i] + dot(m.matrix.data() + static_cast<std::size_t>(i) * n, m.x.data(), n));
     }
-    set.solve(m.dx.data());
+    solve_clamped(m.dx.data());
     for (std::size_t k = 0; k < members.size(); ++k) m.x[members[k]] = m.dx[k];
     for (int i = 0; i < n; ++i)
       m.w[i] = m.side[i] == kClamped || m.side[i] == kOut
@@ -121,7 +142,7 @@ struct BoxPivoting {
   /// Many pivots at once. @return Whether it came to an end.
   bool rounds() {
     int least = n + 1, patience = kPatience;
-    for (int round = 0; round < kMostRounds && pivots <= max_pivots; ++round) {
+    for (int round = 0; round < kMostRounds && pivots <= max_pivots && !budget.spent(); ++round) {
       follow_sides();
       evaluate();
       const double tiny_x = kRounding * largest(m.x), tiny_w = kRounding * largest(m.b);
@@ -180,10 +201,11 @@ struct BoxPivoting {
   };
 
   void path_direction() {
+    budget.spend(static_cast<double>(n) * n);
     const auto members = set.members();
     m.dx.assign(n, 0.0);
     for (std::size_t k = 0; k < members.size(); ++k) m.dw[k] = -m.db[members[k]];
-    set.solve(m.dw.data());
+    solve_clamped(m.dw.data());
     for (std::size_t k = 0; k < members.size(); ++k) m.dx[members[k]] = m.dw[k];
     for (int i = 0; i < n; ++i)
       m.dw[i] = m.side[i] > kAtHigh
@@ -213,7 +235,7 @@ struct BoxPivoting {
     begin_path();
     double left = 1.0;
     while (left > 0.0) {
-      if (++pivots > max_pivots) return false;
+      if (++pivots > max_pivots || budget.spent()) return false;
       path_direction();
       const Event event = next_event(left);
       left -= event.length;
@@ -224,11 +246,11 @@ struct BoxPivoting {
       if (event.row < 0) break;
       const int i = event.row;
       if (event.side == kClamped) {
-        m.side[i] = set.add(i) ? kClamped : kOut;
+        m.side[i] = add(i) ? kClamped : kOut;
       } else {
         m.side[i] = event.side;
         m.x[i] = bound(i);
-        set.remove(i);
+        remove(i);
       }
       m.w[i] = 0.0;
     }
@@ -237,7 +259,7 @@ struct BoxPivoting {
   }
 
   bool solve() {
-    const bool whole = rounds() || path();
+    const bool whole = rounds() || (!budget.spent() && path());
     for (int i = 0; i < n; ++i) m.x[i] = std::clamp(m.x[i], m.low[i], m.high[i]);
     return whole;
   }
@@ -358,6 +380,7 @@ bool repeat(BoxPivoting<Set>& box, PivotMemory& m, int n, double regular, double
   m.kept_side = m.side;
   for (int i = 0; i < n; ++i) m.b[i] = m.b0[i] - regular * m.x[i];
   const double before = *reached;
+  box.budget.spend(static_cast<double>(n) * n);
   const double now = box.solve() ? defect(m, m.b0, n, regular) : kInfinity;
   *reached = std::min(before, now);
   if (!(now < before)) {
@@ -378,7 +401,7 @@ bool solve_repeatedly(BoxPivoting<Set>& box, PivotMemory& m, int n, double regul
   double reached = defect(m, m.b0, n, regular);
   const double enough = kRounding * BoxPivoting<Set>::largest(m.b0);
   for (const double share : {1.0, kFiner, kFiner * kFiner}) {
-    if (reached <= kNearly * enough) break;
+    if (box.budget.spent() || reached <= kNearly * enough) break;
     if (share < 1.0) {
       regularize(m, n, share * regular);
       box.set.clear();
@@ -391,15 +414,16 @@ bool solve_repeatedly(BoxPivoting<Set>& box, PivotMemory& m, int n, double regul
 
 template <class Set>
 bool solve_with(const Problem& p, const Settings& settings, std::span<const double> start, double regular,
-                PivotMemory& m, Report& report) {
+                Workspace::Memory& memory, Report& report) {
+  PivotMemory& m = memory.pivot;
   const int n = p.rows();
   for (int i = 0; i < n; ++i) m.b0[i] = p.q[i] * m.scale[i];
   set_bounds(p, start, m);
   const int limit = report.pivots + std::min(settings.max_pivots, 100 + 10 * n);
-  BoxPivoting<Set> box(m, n, report.pivots, limit);
+  BoxPivoting<Set> box(memory.budget, m, n, report.pivots, limit);
   if (!solve_repeatedly(box, m, n, regular)) return false;
   set_friction(p, start, m);
-  return solve_repeatedly(box, m, n, regular);
+  return solve_repeatedly(box, m, n, regular) && !memory.budget.spent();
 }
 
 void write_impulses(const Problem& p, const PivotMemory& m, std::span<double> lambda) {
@@ -416,6 +440,7 @@ void dantzig(const Problem& p, const Settings& settings, Workspace::Memory& memo
              Report& report) {
   PivotMemory& m = memory.pivot;
   const int n = p.rows();
+  memory.budget.spend(4.0 * n * n);
   scale_rows(p, memory);
   order_rows(p, memory);
   for (auto* v : {&m.x, &m.low, &m.high, &m.dx, &m.dw, &m.w, &m.b, &m.b0, &m.db, &m.kept}) v->assign(n, 0.0);
@@ -424,9 +449,9 @@ void dantzig(const Problem& p, const Settings& settings, Workspace::Memory& memo
   m.diagonal.resize(n);
   for (int i = 0; i < n; ++i) m.diagonal[i] = m.matrix[static_cast<std::size_t>(i) * (n + 1)];
   for (const double regular : kRegular) {
-    whole = m.symmetric ? solve_with<LdlSet>(p, settings, lambda, regular, m, report)
-                        : solve_with<InverseSet>(p, settings, lambda, regular, m, report);
-    if (whole) break;
+    whole = m.symmetric ? solve_with<LdlSet>(p, settings, lambda, regular, memory, report)
+                        : solve_with<InverseSet>(p, settings, lambda, regular, memory, report);
+    if (whole || memory.budget.spent()) break;
   }
   write_impulses(p, m, lambda);
   shorten_to_no_gain(p, memory, lambda);

@@ -258,8 +258,9 @@ double refine(const Problem& p, Workspace::Memory& m, std::span<double> lambda, 
 
 /// From the impulses before; where that does not go all the way, from nothing: of so few directions Newton's
 /// method finds the classes by itself, and old ones may be in its way.
-void solve_rest(const Problem& p, Settings settings, HeldMemory& e, std::span<double> lambda,
+void solve_rest(const Problem& p, Settings settings, Workspace::Memory& m, std::span<double> lambda,
                 Report& report) {
+  HeldMemory& e = *m.held;
   const int n = e.rest.rows();
   double best = kInfinity;
   settings.explain_failure = false;
@@ -270,8 +271,10 @@ void solve_rest(const Problem& p, Settings settings, HeldMemory& e, std::span<do
   for (int i = 0; i < n; ++i) e.x[i] = lambda[e.rows[e.held + i]];
   for (const Method method : {Method::kDefault, Method::kNewton}) {
     settings.method = method;
+    settings.max_work = std::max(0.0, m.budget.most - m.budget.used);
     const Result<Report> solved = solve(e.rest, settings, e.solver, e.x);
     if (!solved.ok()) return;
+    m.budget.spend(solved->work);
     report.sweeps += solved->sweeps;
     report.newton_iterations += solved->newton_iterations;
     if (solved->residual < best)
@@ -297,6 +300,7 @@ double eliminate(const Problem& p, const Settings& settings, Workspace::Memory& 
   if (!m.held) m.held = std::make_unique<HeldMemory>();
   HeldMemory& e = *m.held;
   list_rows(p, e);
+  m.budget.spend(static_cast<double>(p.rows()) * p.rows() * (e.held + std::min(p.rows(), p.velocities())));
   write_operator(p, e);
   factor_held(p, e);
   e.redundant = e.rank() < e.held && factor_gram(e);
@@ -305,7 +309,7 @@ double eliminate(const Problem& p, const Settings& settings, Workspace::Memory& 
   solve_range(e, e.b, e.y);
   if (e.count() > e.held) {
     state_rest(p, e);
-    solve_rest(p, settings, e, lambda, report);
+    solve_rest(p, settings, m, lambda, report);
   }
   recover(e, lambda);
   report.newton_iterations += 1;

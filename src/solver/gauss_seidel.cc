@@ -148,6 +148,7 @@ double check(const Problem& p, std::span<const double> lambda, Workspace::Memory
   }
   for (int i = 0; i < p.rows(); ++i) m.u[i] += p.compliance[i] * lambda[i] + p.q[i];
   const double residual = natural_map(p, lambda, m.u, m.rho);
+  m.budget.spend(sweep_cost(p));
   if (residual < m.best_residual) {
     m.best_residual = residual;
     std::copy(lambda.begin(), lambda.end(), m.best.begin());
@@ -223,10 +224,13 @@ void block_gauss_seidel(const Problem& p, int sweeps, Workspace::Memory& m, std:
   for (int k = 0; k < sweeps; ++k) {
     const double step = accelerated_sweep(p, m, lambda);
     ++report.sweeps;
-    if (ratio * step > m.target && k + 1 != kFirstCheck && (k + 1) % kCheckEvery != 0 && k + 1 < sweeps)
+    m.budget.spend(sweep_cost(p));
+    const bool spent = m.budget.spent();
+    if (!spent && ratio * step > m.target && k + 1 != kFirstCheck && (k + 1) % kCheckEvery != 0 &&
+        k + 1 < sweeps)
       continue;
     const double residual = check(p, lambda, m);
-    if (residual <= m.target || step == 0.0) return;
+    if (residual <= m.target || step == 0.0 || spent) return;
     if (!(residual <
           1e3 * m.best_residual)) {  // diverging, or not finite: back to the best, without momentum
       std::copy(m.best.begin(), m.best.end(), lambda.begin());

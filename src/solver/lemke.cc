@@ -202,6 +202,7 @@ struct Tableau {
   double* row(int i) const { return m.tableau.data() + i * stride(); }
   double& rhs(int i) const { return row(i)[n + 1]; }
   // ids: w_k = k, z_k = n + k, z0 = 2n. set: basic by row; place: nonbasic by column; where: back.
+  double pivot_cost() const { return static_cast<double>(n) * (n + 2); }
   int complement(int id) const { return id < n ? id + n : id - n; }
   bool is_basic(int id) const { return m.where[id] >= 0; }
   int column_of(int id) const { return -1 - m.where[id]; }
@@ -291,9 +292,10 @@ void fill(const Lcp& lcp, const Tableau& t, double regular) {
 }
 
 /// Makes the impulses of equality rows basic, largest pivot first; dependent ones are left out.
-void pivot_free(const Tableau& t) {
+void pivot_free(const Tableau& t, Budget& budget) {
   PivotMemory& m = t.m;
-  for (;;) {
+  while (!budget.spent()) {
+    budget.spend(t.pivot_cost());
     int best = -1;
     double size = 1e-12;
     for (int i = 0; i < t.n; ++i) {
@@ -337,7 +339,7 @@ int blocking_row(const Tableau& t, int c) {
 }
 
 /// @return False on a ray or when the pivots ran out.
-bool complementary_pivoting(const Tableau& t, int max_pivots, Report& report) {
+bool complementary_pivoting(const Tableau& t, int max_pivots, Budget& budget, Report& report) {
   PivotMemory& m = t.m;
   int worst = -1;
   for (int i = 0; i < t.n; ++i)  // of equals the last: (4) of the first pivot
@@ -346,7 +348,9 @@ bool complementary_pivoting(const Tableau& t, int max_pivots, Report& report) {
   int leaving = m.set[worst];
   t.pivot(worst, t.n);
   for (int k = 0; k < max_pivots; ++k) {
+    if (budget.spent()) return false;
     ++report.pivots;
+    budget.spend(t.pivot_cost());
     const int c = t.column_of(t.complement(leaving));
     const int r = blocking_row(t, c);
     if (r < 0) return false;
@@ -363,10 +367,11 @@ double attempt(const Lcp& lcp, double regular, const std::vector<double>& centre
   PivotMemory& m = lcp.m;
   const Tableau t{m, lcp.n};
   for (int i = 0; i < lcp.p.rows(); ++i) m.w[i] = m.b0[i] - regular * lcp.a(i, i) * (centre[i] - m.x[i]);
+  memory.budget.spend(4.0 * t.pivot_cost());
   fill(lcp, t, regular);
-  pivot_free(t);
+  pivot_free(t, memory.budget);
   for (int i = 0; i < t.n; ++i) t.row(i)[t.n] = t.takes_part(m.set[i]) ? 1.0 : 0.0;
-  complementary_pivoting(t, max_pivots, report);
+  complementary_pivoting(t, max_pivots, memory.budget, report);
   for (int k = 0; k < t.n; ++k) m.z[k] = t.is_basic(t.n + k) ? t.rhs(m.where[t.n + k]) : 0.0;
   lcp.make_admissible();
   lcp.write_impulses(lambda);
@@ -390,7 +395,7 @@ double solve_repeatedly(const Lcp& lcp, int max_pivots, Workspace::Memory& memor
         least = defect;
         m.kept.assign(lambda.begin(), lambda.end());
       }
-      if (least <= kHolds) return least;
+      if (least <= kHolds || memory.budget.spent()) return least;
       if (!(defect < 0.5 * before)) break;
       before = defect;
     }
@@ -433,6 +438,7 @@ void lemke(const Problem& p, const Settings& settings, Workspace::Memory& memory
            Report& report) {
   PivotMemory& m = memory.pivot;
   Lcp lcp{p, m, settings.pyramid_faces, lemke_size(p, settings.pyramid_faces)};
+  memory.budget.spend(4.0 * p.rows() * p.rows());
   densify(p, memory, m.matrix);
   start_at_bounds(p, m);
   lcp.list_directions();

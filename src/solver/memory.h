@@ -197,7 +197,16 @@ struct RelaxedRow {
   double step = 0;       // relaxation over the diagonal; 0: nothing moves it
 };
 
+/// Settings::max_work. What is spent is counted where it is done; whoever could go on for long asks.
+struct Budget {
+  double used = 0.0, most = kInfinity;
+  void spend(double work) { used += work; }
+  bool spent() const { return used >= most; }
+  bool has(double work) const { return used + work < most; }
+};
+
 struct Workspace::Memory {
+  Budget budget;
   std::vector<RelaxedRow> relaxed;
   PivotMemory pivot;
   Momentum momentum;
@@ -228,6 +237,11 @@ struct Workspace::Memory {
 /// Residual of λ in the measure asked for; fills m.u, and keeps λ as m.best if it is the best so far.
 double check(const Problem& problem, std::span<const double> lambda, Workspace::Memory& m);
 
+/// Multiplications, about, of one pass over all blocks, which is also about what check() takes.
+double sweep_cost(const Problem& problem);
+/// Of one solve of proximal().
+double proximal_cost(const Problem& problem);
+
 /// One method each: impulses in and out, sweeps or iterations spent; the caller checks and reports.
 /// Prepares local solves with m.compliance.
 void prepare_blocks(const Problem& problem, Workspace::Memory& m);
@@ -239,6 +253,8 @@ void begin_sweeps(const Problem& problem, Workspace::Memory& m, std::span<const 
 void block_gauss_seidel(const Problem& problem, int sweeps, Workspace::Memory& m, std::span<double> lambda,
                         Report& report);
 
+/// Of writing out W for newton.
+double coupling_cost(const Problem& problem, Workspace::Memory& m);
 /// Builds what newton() needs of the problem. False where W is too large to write out.
 bool prepare_newton(const Problem& problem, Workspace::Memory& m);
 /// Multiplications of one factorisation with every contact sticking.

@@ -290,12 +290,17 @@ double evaluate(const Problem& p, double alpha, std::span<const double> lambda, 
 /// One step of (5) for the proximal problem from λ with merit `before`. @return The merit reached; λ is
 /// replaced where a step was taken. A full step may raise the merit a little: Newton's method often has to
 /// pass such a point when classes change.
+/// Where the budget does not last for it, it is spent and no step is taken.
 double newton_step(const Problem& p, double alpha, double before, Workspace::Memory& m,
                    std::span<double> lambda) {
   NewtonMemory& n = m.newton;
   std::copy(lambda.begin(), lambda.end(), n.snapped.begin());
   classify(p, m, n.u.data(), n.snapped.data(), n.blocks);
   number_unknowns(n);
+  const double cost = envelope_cost(n.first) + static_cast<double>(n.coupling.storage.size());
+  const bool affordable = m.budget.has(cost);
+  m.budget.spend(affordable ? cost : m.budget.most);
+  if (!affordable) return before;
   evaluate(p, alpha, n.snapped, m);
   assemble(p, alpha, n);
   right_hand_side(p, n.u.data(), n);
@@ -335,7 +340,8 @@ int solve_proximal(const Problem& p, double alpha, Workspace::Memory& m, std::sp
   double best = start;
   int poor = 0;
   int sweeps = 0;
-  for (int k = 0; k < 12; ++k) {
+  for (int k = 0; k < 12 && !m.budget.spent(); ++k) {
+    m.budget.spend(sweeps * sweep_cost(p));
     for (int s = 0; s < sweeps; ++s, ++report.sweeps) gauss_seidel_sweep(p, m, lambda.data());
     const double before = evaluate(p, alpha, lambda, m);
     if (m.best_residual <= m.target || before < kMeritGoal * start) return k;
@@ -373,8 +379,23 @@ struct Schedule {
 
 }  // namespace
 
+double coupling_cost(const Problem& p, Workspace::Memory& m) {
+  constexpr double kWriting = 5;  // it is written as it grows, which takes longer than multiplying
+  if (p.storage != OperatorKind::kMatrixFree) return 2.0 * static_cast<double>(p.rows()) * p.rows();
+  Users& users = m.newton.coupling.users;
+  list_users(p, users);
+  double cost = 0.0;
+  for (std::size_t s = 0; s < p.subsystems.size(); ++s) {
+    double rows = 0.0;  // that act on it
+    for (int k = users.start[s]; k < users.start[s + 1]; ++k) rows += p.blocks[users.list[k].block].size;
+    cost += kWriting * rows * rows * p.subsystems[s].dof;
+  }
+  return cost;
+}
+
 bool prepare_newton(const Problem& p, Workspace::Memory& m) {
   NewtonMemory& n = m.newton;
+  m.budget.spend(coupling_cost(p, m));
   if (!p.links.empty() || !build_coupling(p, kMaxValues, n.coupling)) return false;
   order_blocks(n.coupling);
   n.blocks.resize(p.block_count());
@@ -417,7 +438,9 @@ void newton(const Problem& p, int max_solves, Workspace::Memory& m, std::span<do
   Schedule schedule;
   const int end = report.newton_iterations + max_solves;
   // a proximal problem may be found solved without any linear solve, so both are counted
-  for (int k = 0; k < max_solves && report.newton_iterations < end && m.best_residual > m.target; ++k)
+  for (int k = 0;
+       k < max_solves && report.newton_iterations < end && m.best_residual > m.target && !m.budget.spent();
+       ++k)
     schedule.next(solve_proximal(p, schedule.alpha, m, lambda, report));
 }
 

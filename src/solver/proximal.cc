@@ -161,6 +161,7 @@ int search_proximal(const Problem& p, double alpha, ProximalSpace& space, Worksp
   ProximalMemory& f = m.proximal;
   const int solves = space.search(alpha, kMostSearch);
   if (solves == 0) return 0;
+  m.budget.spend(solves * proximal_cost(p));
   f.admissible.assign(f.lambda.begin(), f.lambda.end());
   residual = check(p, f.admissible, m);
   return solves;
@@ -182,11 +183,12 @@ int solve_proximal(const Problem& p, double alpha, int most, bool warm, Proximal
       leave_open(p, f);
       if (!space.is_redundant()) keep_slipping(p, f);
     }
+    m.budget.spend(proximal_cost(p));
     space.factor(alpha);
     std::swap(f.from, f.lambda);
     std::swap(f.u_from, f.u);
     residual = solve_classes(p, alpha, space, m);
-    if (k == most || residual <= std::max(m.target, kRightAway * before)) return k;
+    if (k == most || m.budget.spent() || residual <= std::max(m.target, kRightAway * before)) return k;
     if (residual > (k < kLate ? kAstray : kLateShare) * before) {
       if (const int more = search_proximal(p, alpha, space, m, residual); more > 0) {
         astray = true;
@@ -207,7 +209,7 @@ double recentre(const Problem& p, double alpha, double residual, ProximalSpace& 
                 bool* slow) {
   ProximalMemory& f = m.proximal;
   *slow = false;
-  while (residual > m.target) {
+  while (residual > m.target && !m.budget.spent()) {
     f.centre.assign(f.admissible.begin(), f.admissible.end());
     const double next = solve_classes(p, alpha, space, m);
     if (!(next < kRecentreGain * residual)) {
@@ -232,7 +234,7 @@ void proximal_newton(const Problem& p, int max_solves, double acceptable, Proxim
   double before = m.best_residual;
   int failures = 0;
   bool astray = false;
-  for (int left = max_solves; left > 0 && failures < kMostFailures;) {
+  for (int left = max_solves; left > 0 && failures < kMostFailures && !m.budget.spent();) {
     double after = before;
     centre_on_impulses(m);
     const int solves = astray ? search_proximal(p, alpha, space, m, after)

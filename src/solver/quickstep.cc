@@ -117,7 +117,8 @@ void quickstep(const Problem& p, const Settings& settings, Workspace::Memory& m,
   if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
   list_rows(p, settings.quickstep_relaxation, m);
   Random random(1);
-  for (int k = 0; k < settings.quickstep_iterations; ++k) {
+  for (int k = 0; k < settings.quickstep_iterations && !m.budget.spent(); ++k) {
+    m.budget.spend(sweep_cost(p));
     if (k > 0 && k % kDrawEvery == 0) draw_order(random, m.relaxed);
     iterate(p, m, lambda.data());
     ++report.sweeps;

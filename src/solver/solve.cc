@@ -135,7 +135,15 @@ void clean_warm_start(const Problem& p, std::span<double> lambda) {
   }
 }
 
+/// Whether a method improves its impulses bit by bit, and can be left at any time.
+bool is_sweeping(Method method) {
+  return method == Method::kBlock || method == Method::kPgs || method == Method::kPgsIsotropic ||
+         method == Method::kSpringhead || method == Method::kQuickstep;
+}
+
 void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
+  constexpr double kForMethod = 0.75;  // of the work; the rest is for what it leaves undone
+  m.budget = {0.0, (is_sweeping(settings.method) ? 1.0 : kForMethod) * settings.max_work};
   m.u.resize(p.rows());
   m.best.resize(p.rows());
   m.velocity.resize(p.velocities());
@@ -205,6 +213,28 @@ void default_method(const Problem& p, const Settings& settings, Workspace::Memor
   if (m.best_residual > reached) check(p, m.found, m);
 }
 
+/// A warm start may have led to less than none at all would have.
+void compare_with_none(const Problem& p, Workspace::Memory& m) {
+  if (m.best_residual <= m.target) return;
+  m.nothing.assign(p.rows(), 0.0);
+  check(p, m.nothing, m);
+}
+
+/// Where a method ran out of work, the best that it found is mended by sweeps with what was kept for that.
+void sweep_with_the_rest(const Problem& p, const Settings& settings, Workspace::Memory& m,
+                         std::span<double> lambda, Report& report) {
+  report.out_of_work = true;
+  m.budget.most = settings.max_work;
+  if (std::isfinite(check(p, lambda, m)) && m.best_residual <= m.target) return;
+  compare_with_none(p, m);
+  std::copy(m.best.begin(), m.best.end(), lambda.begin());
+  check(p, lambda, m);
+  begin_sweeps(p, m, lambda);
+  block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
+  report.method = Method::kBlock;
+  std::copy(m.best.begin(), m.best.end(), lambda.begin());
+}
+
 void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
          Report& report) {
   switch (settings.method) {
@@ -212,7 +242,9 @@ void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::
     case Method::kBlock:
       begin_sweeps(p, m, lambda);
       return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
-    case Method::kNewton: return newton(p, settings.max_newton, m, lambda, report);
+    case Method::kNewton:
+      if (m.budget.spent()) return;
+      return newton(p, settings.max_newton, m, lambda, report);
     case Method::kPgs:
     case Method::kPgsIsotropic: return extended_pgs(p, settings, m, lambda, report);
     case Method::kSpringhead: return springhead(p, settings, m, lambda, report);
@@ -239,13 +271,6 @@ bool take_energy_back(const Problem& p, std::span<double> lambda, std::span<doub
     u[i] = p.q[i] + share * (u[i] - p.q[i]);
   }
   return true;
-}
-
-/// A warm start may have led to less than none at all would have.
-void compare_with_none(const Problem& p, Workspace::Memory& m) {
-  if (m.best_residual <= m.target) return;
-  m.nothing.assign(p.rows(), 0.0);
-  check(p, m.nothing, m);
 }
 
 }  // namespace
@@ -277,16 +302,23 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
     if (!std::isfinite(check(p, lambda, m)))
       return refuse(settings.method, "W is not finite", "check the state");
   }
-  if (settings.method == Method::kNewton && !prepare_newton(p, m))
+  if (settings.method == Method::kNewton && !m.budget.has(coupling_cost(p, m)))
+    m.budget.spend(m.budget.most);
+  else if (settings.method == Method::kNewton && !prepare_newton(p, m))
     return refuse(settings.method, std::to_string(p.rows()) + " rows whose W is too large to write out",
                   "use default or block");
   run(p, settings, m, lambda, report);
+  const bool sweeps = is_sweeping(settings.method);
+  if (m.budget.spent() && !sweeps) sweep_with_the_rest(p, settings, m, lambda, report);
+  report.out_of_work = report.out_of_work || m.budget.spent();
   compare_with_none(p, m);
-  const bool last = returns_last_iterate(settings.method) && std::isfinite(check(p, lambda, m));
+  const bool last = returns_last_iterate(settings.method) && (sweeps || !report.out_of_work) &&
+                    std::isfinite(check(p, lambda, m));
   if (!last) std::copy(m.best.begin(), m.best.end(), lambda.begin());
   report.residual = last ? check(p, lambda, m) : m.best_residual;
   m.returned_u = last ? m.u : m.best_u;
   report.target = m.target;
+  report.work = m.budget.used;
   if (!(report.residual <= report.target) && take_energy_back(p, lambda, m.returned_u))
     report.residual = natural_map(p, lambda, m.returned_u, m.rho);
   if (report.residual <= report.target) {

@@ -16,9 +16,10 @@ void sweep_until_still(const Problem& p, const Settings& settings, Workspace::Me
                        std::span<double> lambda, Report& report, const Sweep& sweep) {
   constexpr int kCheckEvery = 10;
   if (check(p, lambda, m) <= m.target) return;
-  for (int k = 0; k < settings.max_sweeps; ++k) {
+  for (int k = 0; k < settings.max_sweeps && !m.budget.spent(); ++k) {
     const double change = sweep();
     ++report.sweeps;
+    m.budget.spend(sweep_cost(p));
     double size = 0.0;
     for (const double x : lambda) size += x * x;
     const bool still = !(change > kStill * std::sqrt(size));

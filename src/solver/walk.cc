@@ -11,6 +11,7 @@ using namespace simd;  // NOLINT: private to the module
 namespace {
 
 constexpr int kSix = 6;
+constexpr double kLinkWork = 2 * kSix * kSix;  // of a link that is walked over
 
 /// y += A x.
 void add_product(const double* A, const double* x, double* y) {
@@ -55,6 +56,7 @@ void leave(const Problem& p, int at, Workspace::Memory& m) {
     any = any || change[k] != 0;
   }
   if (!any) return;
+  m.budget.spend(kLinkWork);
   std::copy_n(z, kSix, known);
   double d[kSix] = {};
   add_product(link.up, change, d);
@@ -76,6 +78,7 @@ void walk_to(const Problem& p, int goal, Workspace::Memory& m) {
       at = p.links[at].parent;
     }
   }
+  m.budget.spend(kLinkWork * static_cast<double>(way.size()));
   for (; !way.empty(); way.pop_back())
     enter(p, p.links[way.back()], m.walk.z.data() + kSix * way.back(), m.velocity.data());
   at = goal;

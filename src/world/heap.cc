@@ -191,13 +191,27 @@ void push_apart(World::Impl& w, Heap& heap, Slot& slot, double h) {
   slot.corrected = true;
 }
 
-/// Sweeps until the residual is below `target`, which is measured after 10, 20, 40, ... sweeps.
-solver::Report sweep_to(double target, Heap& heap) {
+/// Multiplications, about, of a sweep: lanes that are empty take as long.
+double sweep_cost(const Heap& heap) {
+  constexpr double kPoint = 300;
+  return kPoint * kLanes * static_cast<double>(heap.points.size());
+}
+
+/// Sweeps until the residual is below `target`, which is measured after 10, 20, 40, ... sweeps, or the work
+/// of the island is spent.
+solver::Report sweep_to(double target, Slot& slot) {
+  Heap& heap = slot.heap;
+  const double cost = sweep_cost(heap);
+  const auto has_work = [&] {
+    slot.out_of_work = slot.out_of_work || slot.work + cost > slot.most_work;
+    return !slot.out_of_work;
+  };
   constexpr int kFirst = 10, kMost = 40;
   solver::Report report{
       .method = solver::Method::kBlock, .residual = residual_of_heap(heap), .target = target};
-  for (int next = kFirst; report.residual > target && report.sweeps < kMost; next *= 2) {
-    for (double change = solver::kInfinity; report.sweeps < next && change > target; ++report.sweeps)
+  for (int next = kFirst; report.residual > target && report.sweeps < kMost && has_work(); next *= 2) {
+    for (double change = solver::kInfinity; report.sweeps < next && change > target && has_work();
+         ++report.sweeps, slot.work += cost)
       change = sweep_heap(heap);
     report.residual = residual_of_heap(heap);
   }
@@ -281,7 +295,7 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   const double change = residual_of_heap(heap);
   if (!(change > kHeapSteady * motion)) return false;
   const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-  island.report = sweep_to(std::min(kHeapShare * std::min(motion, change), most), heap);
+  island.report = sweep_to(std::min(kHeapShare * std::min(motion, change), most), slot);
   const bool good_enough = motion > calm || island.report.residual <= most;
   if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);

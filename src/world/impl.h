@@ -163,6 +163,8 @@ struct Island {
   double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
   solver::Report report;
+  double work = 0;            // of all that was solved of it
+  bool out_of_work = false;   // WorldSettings::max_work was not enough
   bool refused = false;       // by the method that was asked for
   bool hardly_moves = false;  // verify.cc
   bool solved = false;        // already: by the impulses of the last step, as loops alone, or as towers
@@ -217,9 +219,11 @@ struct Slot {
   solver::Problem problem, part;
   solver::Workspace solver;
   std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;
-  std::vector<int> level;       // by subsystem, see find_levels()
-  std::vector<double> q_above;  // by row
-  bool corrected = false;       // any island of this thread has a position correction in this step
+  std::vector<int> level;          // by subsystem, see find_levels()
+  std::vector<double> q_above;     // by row
+  double most_work = 0, work = 0;  // of the island that is being solved
+  bool out_of_work = false;
+  bool corrected = false;  // any island of this thread has a position correction in this step
   std::vector<std::int32_t> side_start, side_of, touched_trees, term_trees;  // see assemble.cc
   struct Pick {
     std::int32_t block, rows;

@@ -109,6 +109,7 @@ std::vector<Diagnostic> find_flaws(const WorldSettings& s) {
       {"acceptable", s.acceptable, 0, kMost, false, true},
       {"max_sweeps", double(s.max_sweeps), 1, 1e9, false},
       {"max_newton", double(s.max_newton), 0, 1e9, false},
+      {"max_work", s.max_work, 0, 1e18, true},
       {"max_newton_rows", double(s.max_newton_rows), 0, 1e9, false},
       {"pyramid_faces", double(s.pyramid_faces), 4, solver::kMostFaces, false},
       {"quickstep_iterations", double(s.quickstep_iterations), 1, 1e9, false},

@@ -32,12 +32,19 @@ namespace world_detail {
 
 solver::Report solve_or_default(const solver::Problem& problem, solver::Settings settings, Slot& slot,
                                 std::span<double> lambda, bool* refused) {
+  constexpr double kLeast = 0.05;  // of the work of an island, for what is solved after it was spent
+  settings.max_work = std::max(kLeast * slot.most_work, slot.most_work - slot.work);
+  const auto counted = [&](const solver::Report& report) {
+    slot.work += report.work;
+    slot.out_of_work = slot.out_of_work || report.out_of_work;
+    return report;
+  };
   auto report = solver::solve(problem, settings, slot.solver, lambda);
-  if (report.ok()) return *report;
+  if (report.ok()) return counted(*report);
   *refused = true;
   settings.method = solver::Method::kDefault;
   report = solver::solve(problem, settings, slot.solver, lambda);
-  if (report.ok()) return *report;
+  if (report.ok()) return counted(*report);
   std::fill(lambda.begin(), lambda.end(), 0.0);  // not finite: finish() finds out which body it is
   return {.status = solver::Status::kIterationLimit, .residual = std::numeric_limits<double>::infinity()};
 }
@@ -432,8 +439,15 @@ void leave_free(const Task& t, Island& island) {
   island.answered = true;
 }
 
-void solve_island(const Task& t, Island& island) {
-  island.answered = false;
+/// The settings' work is that of a step.
+void grant_work(const Task& t) {
+  constexpr double kRows = 50'000;  // that get twice as much as few
+  t.slot.most_work = t.w.settings.max_work / t.w.settings.substeps * (1 + t.island.rows / kRows);
+  t.slot.work = 0;
+  t.slot.out_of_work = false;
+}
+
+void solve_all_of(const Task& t, Island& island) {
   if (world_detail::solve_heap(t.w, island, t.slot, t.h)) return;
   part_blocks(t);
   if (t.slot.near.empty()) return leave_free(t, island);
@@ -441,6 +455,14 @@ void solve_island(const Task& t, Island& island) {
   while (admit_closed(t));
   scatter(t);
   pass_by(t);
+}
+
+void solve_island(const Task& t, Island& island) {
+  island.answered = false;
+  grant_work(t);
+  solve_all_of(t, island);
+  island.work = t.slot.work;
+  island.out_of_work = t.slot.out_of_work;
 }
 
 }  // namespace
@@ -466,7 +488,9 @@ void World::Impl::solve_islands(double h) {
       std::fill_n(unanswered.begin() + block.row, block.size, 0.0);
     }
   }
+  const WorkReport before = report.budget;
   report = {};
+  report.budget = before;
   report.rows = rows.size();
   report.islands = static_cast<int>(islands.size());
   report.contacts = static_cast<int>(contacts.size());
@@ -475,6 +499,9 @@ void World::Impl::solve_islands(double h) {
     report.sweeps = std::max(report.sweeps, island.report.sweeps);
     report.newton = std::max(report.newton, island.report.newton_iterations);
     report.refused += island.refused ? 1 : 0;
+    report.budget.work += island.work;
+    report.budget.exhausted += island.out_of_work ? 1 : 0;
+    if (island.out_of_work) report.budget.method = chosen_method(settings);
     if (island.report.status != solver::Status::kConverged) report.status = island.report.status;
   }
   for (const Contact& c : contacts) report.penetration = std::max(report.penetration, -c.separation);

@@ -61,6 +61,7 @@ void World::step(int count) {
     impl_->motion_lost = 0;
     impl_->energy_made = impl_->energy_taken = impl_->energy_exchanged = impl_->most_made = 0;
     impl_->energy_made_by = {};
+    impl_->report.budget = {};
     const int substeps = impl_->settings.substeps;
     const double h = impl_->settings.dt / substeps;
     for (int k = 0; k < substeps; ++k) {
@@ -104,6 +105,7 @@ void World::Impl::substep(double h) {
   penalty_contacts(h);
   meets_more(v_free, h);
   watch.lap(times.collision);
+  const int exhausted = report.budget.exhausted;
   for (int round = 1;; ++round) {
     connect_trees();
     build_rows(h);
@@ -112,7 +114,7 @@ void World::Impl::substep(double h) {
     solve_islands(h);
     find_end_velocities();
     watch.lap(times.solve);
-    if (round == kMostRounds || !meets_more(v_end, h)) break;
+    if (round == kMostRounds || report.budget.exhausted > exhausted || !meets_more(v_end, h)) break;
   }
   slow_down_what_passes(v_end, h);
   slow_down_loops(v_end, h);

@@ -9,6 +9,8 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
+import urllib.parse
 import urllib.request
 import weakref
 
@@ -34,6 +36,21 @@ def eventually(true, seconds=20):
             return True
         time.sleep(0.01)
     return False
+
+
+class Browser(unittest.TestCase):
+    def test_token_stands_in_no_command_line(self):
+        """All users of a machine see these: a browser is given a file that only its owner can read."""
+        world = pendulum()
+        with unittest.mock.patch("webbrowser.open") as opened:
+            page = world.show(port=0, open_browser=True)
+        (address,), _ = opened.call_args
+        self.assertNotIn("token", address)
+        file = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlparse(address).path))
+        self.assertIn(page.url, file.read_text().replace("&amp;", "&"))
+        self.assertEqual((file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777), (0o600, 0o700))
+        page.close()
+        self.assertFalse(file.exists())
 
 
 class Shown(unittest.TestCase):

@@ -131,6 +131,7 @@ export class Panel {
     this.setting('tolerance', 'm/s', 'tolerance', (s) => s.tolerance);
     this.setting('sweeps, at most', '', 'max_sweeps', (s) => s.max_sweeps);
     this.setting('Newton, at most', '', 'max_newton', (s) => s.max_newton);
+    this.setting('work, at most', '', 'max_work', (s) => s.max_work);
     this.setting('faces of lemke', '', 'pyramid_faces', (s) => s.pyramid_faces);
     this.setting('quickstep', '', 'quickstep_iterations', (s) => s.quickstep_iterations);
     (['x', 'y', 'z'] as const).forEach((axis, k) => {

@@ -74,6 +74,7 @@ export interface Settings {
   tolerance: number;
   max_sweeps: number;
   max_newton: number;
+  max_work: number;
   pyramid_faces: number;
   quickstep_iterations: number;
   threads: number;

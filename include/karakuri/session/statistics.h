@@ -20,6 +20,8 @@ struct RunStatistics {
   long long steps = 0;
   double contacts_sum = 0;
   int contacts_max = 0;
+  double work_max = 0;                       // StepReport::budget, of one step
+  long long steps_exhausted = 0;             // that ran out of it
   double residual_max = 0;                   // [m/s]
   double penetration_max = 0;                // [m]
   double energy_first = 0, energy_last = 0;  // [J]

@@ -63,6 +63,9 @@ struct Settings {
   int pyramid_faces = 8;   ///< lemke; even, 4 to kMostFaces
   int quickstep_iterations = 20;      ///< quickstep: always so many
   double quickstep_relaxation = 1.3;  ///< quickstep; more than 0, less than 2
+  /// Multiplications, about, that all methods together may take. Where they run out, the best impulses so far
+  /// are mended by sweeps with what is kept for that. Counted, never timed: everywhere the same.
+  double max_work = kInfinity;
   /// Where nothing was solved, look for a proof that nothing can be: several linear solves and a copy of the
   /// problem. Not for the inside of a real-time step.
   bool explain_failure = true;
@@ -81,6 +84,8 @@ struct Report {
   int sweeps = 0;
   int newton_iterations = 0;  ///< linear solves
   int pivots = 0;
+  double work = 0.0;         ///< multiplications, about; a proof that nothing can be solved is not counted
+  bool out_of_work = false;  ///< Settings::max_work was not enough for the method
 };
 
 /// Scratch memory of all methods; grows to what the problems need and is then reused. One for each thread.

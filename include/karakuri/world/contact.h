@@ -75,6 +75,13 @@ struct StepTimes {
   double total() const { return hooks + dynamics + collision + rows + solve + integrate + finish; }
 };
 
+/// What WorldSettings::max_work bounds.
+struct WorkReport {
+  double work = 0;    // multiplications, about, of all islands
+  int exhausted = 0;  // islands that ran out of it: their impulses are safe, but not what was asked for
+  solver::Method method = solver::Method::kDefault;  // that ran out
+};
+
 /// How well the last step was solved: the worst island's report, and sizes.
 struct StepReport {
   solver::Status status = solver::Status::kConverged;
@@ -84,6 +91,7 @@ struct StepReport {
   int contacts = 0;  // within their margins
   int sweeps = 0;    // most of any island
   int newton = 0;
+  WorkReport budget;
   int refused = 0;         // islands that the chosen method could not take; the default solved them
   double penetration = 0;  // deepest contact at the start of the step [m]
   // What should be zero. Energy made is the rise of the step that no force, drive or kinematic body accounts

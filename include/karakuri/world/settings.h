@@ -72,6 +72,9 @@ struct WorldSettings {
   int max_sweeps = 100;  // of Gauss-Seidel methods
   int max_newton = 10;   // linear solves of the Newton method
   int max_newton_rows = 1500;
+  // Multiplications, about, that solving what acts on each other may take in a step; 50 000 rows get twice as
+  // much as few, and so on. Counted, never timed, so that a step gives the same bits everywhere.
+  double max_work = 4e8;
   int pyramid_faces = 8;              // of lemke; even, 4 to 16
   int quickstep_iterations = 20;      // of quickstep: always so many
   double quickstep_relaxation = 1.3;  // of quickstep; more than 0, less than 2

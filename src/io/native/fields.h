@@ -45,6 +45,7 @@ inline constexpr std::array kSettingNumbers = {
     Field<WorldSettings>{"tolerance", &WorldSettings::tolerance},
     Field<WorldSettings>{"acceptable", &WorldSettings::acceptable},
     Field<WorldSettings>{"quickstep_relaxation", &WorldSettings::quickstep_relaxation},
+    Field<WorldSettings>{"max_work", &WorldSettings::max_work},
     Field<WorldSettings>{"contact_margin", &WorldSettings::contact_margin},
     Field<WorldSettings>{"restitution_threshold", &WorldSettings::restitution_threshold},
 };

@@ -25,6 +25,12 @@ inline constexpr Key kSettingsKeys[] = {
     Key{"max_sweeps", kInteger, "100", "Of Gauss-Seidel methods."}.from(1),
     Key{"max_newton", kInteger, "10", "Linear solves of the Newton method."}.from(0),
     Key{"max_newton_rows", kInteger, "1500", "Above so many rows the Newton method is not tried."}.from(0),
+    Key{"max_work", kNumber, "4e8",
+        "Multiplications for what acts on each other, in a step; where they run out, forces are safe but "
+        "less "
+        "exact."}
+        .above(0)
+        .to(1e18),
     Key{"pyramid_faces", kInteger, "8", "Of the friction pyramid of lemke; an even number."}.from(4).to(16),
     Key{"quickstep_iterations", kInteger, "20", "Of quickstep; always so many."}.from(1),
     Key{"quickstep_relaxation", kNumber, "1.3", "Of quickstep; less than 2."}.above(0).to(2),
