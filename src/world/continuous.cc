@@ -21,6 +21,7 @@
 #include "karakuri/collision/ccd.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
+#include "world/free_spin.h"
 #include "world/impl.h"
 #include "world/reach.h"
 
@@ -83,18 +84,43 @@ std::span<const Contact> contacts_of(const World::Impl& w, ProxyPair pair) {
 /// Of the thinner of two shapes [m].
 double thickness(const BodyShape& a, const BodyShape& b) { return std::min(a.inner_radius, b.inner_radius); }
 
-/// Whether two shapes in contact have gone through each other: their origins have changed sides, or they
-/// overlap by half of the thinner one.
-bool went_through(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
-                  const Transform& end_b, CollisionWorkspace& ws) {
+/// Whether the origins of two shapes in contact have changed sides.
+bool changed_sides(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
+                   const Transform& end_b) {
   const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
   const bool endless = std::isinf(a.radius) || std::isinf(b.radius);
   const double before = (w.collider_pose[pair.b].p - w.collider_pose[pair.a].p).dot(contact.normal);
   const double after = (end_b.p - end_a.p).dot(contact.normal);
-  if (!endless && before > 0 && after < 0) return true;
+  return !endless && before > 0 && after < 0;
+}
+
+/// Whether two shapes in contact have gone through each other: they have changed sides, or they overlap by
+/// half of the thinner one.
+bool went_through(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
+                  const Transform& end_b, CollisionWorkspace& ws) {
+  if (changed_sides(w, pair, contact, end_a, end_b)) return true;
+  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
   ClosestPoints nearest;
   return closest_points(*a.shape, end_a, *b.shape, end_b, ws, nearest) &&
          nearest.separation < -kThick * thickness(a, b);
+}
+
+/// Of two shapes that touch at the start, and have changed sides at the end: the last time at which they had
+/// not gone through each other. Their contacts look straight ahead, and what turns far may come round them.
+Impact find_passage(World::Impl& w, ProxyPair pair, const Contact& contact, const Sweep& way_a,
+                    const Sweep& way_b, CollisionWorkspace& ws) {
+  constexpr int kHalvings = 12;
+  if (!changed_sides(w, pair, contact, way_a.at(1), way_b.at(1))) return {};
+  double before = 0, after = 1;
+  for (int k = 0; k < kHalvings; ++k) {
+    const double t = 0.5 * (before + after);
+    (went_through(w, pair, contact, way_a.at(t), way_b.at(t), ws) ? after : before) = t;
+  }
+  Impact impact{.state = ImpactState::kTouching, .t = before};
+  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
+  const bool found =
+      closest_points(*a.shape, way_a.at(before), *b.shape, way_b.at(before), ws, impact.nearest);
+  return found ? impact : Impact{};
 }
 
 /// Whether spheres about the shapes' origins, which move straight, never come near each other: true of most
@@ -116,8 +142,25 @@ bool stays_above(const BodyShape& a, const Sweep& way, const BodyShape& plane, c
   return least > a.radius + way.center.norm() + kNear * a.inner_radius;
 }
 
-/// Where a shape goes in the step. What is alone in its tree turns steadily about its body's origin, by any
-/// angle; other links turn the short way from one end to the other.
+/// The same of a body that is alone in its tree: its centre of mass goes straight, and it turns as in
+/// move_bodies.cc.
+Sweep find_sweep_alone(const World::Impl& w, const BodyShape& c, const Transform& start,
+                       const std::vector<double>& v, double h) {
+  const Body& body = w.model.bodies[c.body];
+  const Workspace::Velocity& at = w.trial_velocity[c.body];
+  const Vec3 com = w.model.free_bodies[body.extra].com;
+  const Vec3 along = Vec3(at.v) + Vec3(at.w).cross(Mat3(w.ws.pose[c.body].R) * com);
+  const Vec3 spin = Eigen::Map<const Vec3>(v.data() + body.first_v + 3);
+  Vec3 turn = h * Vec3(at.w);
+  if (h * spin.norm() > world_detail::kFarSpin && world_detail::tumbles(w, body, spin)) {
+    const double* q = w.state.q.data() + body.first_q + 3;
+    turn = Mat3(body.R_PF) * world_detail::spin_freely(w, body, Quat(q[0], q[1], q[2], q[3]), spin, h);
+  }
+  return {start, c.X_BS.inverse() * com, h * along, turn};
+}
+
+/// Where a shape goes in the step. What is alone in its tree turns steadily about its centre of mass; other
+/// links turn the short way from one end to the other.
 Sweep find_sweep(World::Impl& w, int collider, const std::vector<double>& v, double h) {
   const BodyShape& c = w.colliders[collider];
   const Transform& start = w.collider_pose[collider];
@@ -127,8 +170,7 @@ Sweep find_sweep(World::Impl& w, int collider, const std::vector<double>& v, dou
   if (w.model.bodies[c.body].alone) {
     if (!w.is_viewed[t]) body_velocities(w.model, w.ws, as_vector(v), tree, w.trial_velocity);
     w.is_viewed[t] = 1;
-    const Workspace::Velocity& at = w.trial_velocity[c.body];
-    return {start, c.X_BS.inverse().p, h * Vec3(at.v), h * Vec3(at.w)};
+    return find_sweep_alone(w, c, start, v, h);
   }
   if (!w.is_viewed[t]) {
     const Body &root = w.model.bodies[tree.first], &last = w.model.bodies[tree.last - 1];
@@ -187,7 +229,10 @@ Impact find_impact(World::Impl& w, ProxyPair pair, const Path& path_a, const Pat
     if (!went_through(w, pair, contacts[0], way_a.at(1), way_b.at(1), ws)) return {};
     ClosestPoints nearest;
     if (!closest_points(*a.shape, way_a.start, *b.shape, way_b.start, ws, nearest)) return {};
-    if (!(nearest.separation > 0.1 * options.target)) return {};  // they touch
+    if (!(nearest.separation > 0.1 * options.target)) {  // they touch
+      if (nearest.separation < -kThick * thickness(a, b)) return {};
+      return find_passage(w, pair, contacts[0], way_a, way_b, ws);
+    }
     options.target = std::min(options.target, 0.5 * nearest.separation);
   }
   options.tolerance = 0.25 * options.target;

@@ -7,13 +7,13 @@
 // A free body is moved by its centre of mass, wherever its origin is, and keeps its angular momentum, which
 // is exact, while its inertia turns with it:
 //   L = I(q) w,  w+ = I(q+)^-1 L                                                                          (4)
-// so spin can never gain energy beyond L^2 / (2 I_min), however large the step. In flight q+ turns by the
-// velocity at the middle of the step, which makes the turning second order.
+// In flight q+ turns by the velocity at the middle of the step, which makes the turning second order; what
+// turns further is followed within the step, and keeps its energy, too (free_spin.cc).
 //
 // Explicit Euler moves by v, and RK4 by stages of its own (runge_kutta.cc). Neither can follow what turns by
-// more than a radian in a step, nor what continuous contact has stopped: such trees, and all that is tied to
-// them, move plainly, as in (2). So do those that end a step with far more energy than they may have, which
-// are moved again (energy_ledger.cc).
+// more than a radian in a step, nor what continuous contact has stopped, nor what would be gone through at
+// the velocity of the start: such trees, and all that is tied to them, move plainly, as in (2). So do those
+// that end a step with far more energy than they may have, which are moved again (energy_ledger.cc).
 #include <algorithm>
 #include <cmath>
 
@@ -23,6 +23,7 @@
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/dofs.h"
+#include "world/free_spin.h"
 #include "world/impl.h"
 #include "world/spin_inertia.h"
 
@@ -42,12 +43,6 @@ Eigen::Map<Eigen::VectorXd> as_vector(std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
 }
 
-bool tumbles(const World::Impl& w, const Body& body, const Vec3& spin) {
-  if (!body.alone || spin.isZero(0)) return false;
-  const Vec3 moments = w.model.free_bodies[body.extra].moments;
-  return moments.maxCoeff() - moments.minCoeff() > 1e-12 * moments.maxCoeff();
-}
-
 Quat quat_at(const std::vector<double>& q, const Body& body) {
   const double* at = q.data() + body.first_q + 3;
   return Quat(at[0], at[1], at[2], at[3]);
@@ -64,7 +59,10 @@ Eigen::Map<Vec3> three(std::vector<double>& v, int first) { return Eigen::Map<Ve
 Vec3 turning(World::Impl& w, const Body& root, const Quat& before, bool in_flight, bool tumbling, double h) {
   if (w.integrator_of(root.tree) == Integrator::kExplicit) return three(w.v_before, root.first_v + 3);
   const Vec3 spin = three(w.state.v, root.first_v + 3);
-  if (!tumbling || !in_flight) return spin;
+  if (!tumbling) return spin;
+  if (h * spin.norm() > world_detail::kFarSpin)
+    return world_detail::spin_freely(w, root, before, spin, h) / h;
+  if (!in_flight) return spin;
   const Quat half = quat_exp(0.5 * h * spin) * before;
   return SpinInertia(w, root, half.normalized()).velocity(SpinInertia(w, root, before).momentum(spin));
 }
@@ -87,7 +85,7 @@ void move_free_body(World::Impl& w, int t, double h) {
   const Quat before = quat_at(w.state.q, root);
   const Vec3 arm = before * com;
   auto linear = three(w.state.v, root.first_v), angular = three(w.state.v, root.first_v + 3);
-  const bool in_flight = flies(w, t), tumbling = tumbles(w, root, angular);
+  const bool in_flight = flies(w, t), tumbling = world_detail::tumbles(w, root, angular);
   const Vec3 v_c = linear + angular.cross(arm);
   const Vec3 L = tumbling ? SpinInertia(w, root, before).momentum(angular) : Vec3::Zero();
   Vec3 along = travelling(w, root, arm, in_flight), turn = turning(w, root, before, in_flight, tumbling, h);
@@ -142,6 +140,35 @@ void mark_pushed(World::Impl& w) {
   for (const ImpulseRow& row : w.penalty_rows) mark(row);
 }
 
+Vec3 velocity_at(const World::Impl& w, int body, const Vec3& point) {
+  const Workspace::Velocity& v = w.ws.velocity[body];
+  return Vec3(v.v) + Vec3(v.w).cross(point - Vec3(w.ws.pose[body].p));
+}
+
+/// Whether a contact would be passed by what moves as it does at the start of the step.
+bool would_pass(const World::Impl& w, const Contact& c, double h) {
+  constexpr double kThick = 0.5;  // of the thinner shape's inner radius
+  const auto &a = w.colliders[c.collider_a], &b = w.colliders[c.collider_b];
+  const double closing = -c.normal.dot(velocity_at(w, b.body, c.point) - velocity_at(w, a.body, c.point));
+  return h * closing > c.separation + kThick * std::min(a.inner_radius, b.inner_radius);
+}
+
+/// Sets whose motion at the start of the step would go through something. Impacts of RK4 act at the start,
+/// and change that motion, unless contacts are springs.
+bool mark_passing_sets(World::Impl& w, double h) {
+  const bool stopped_before =
+      w.settings.integrator == Integrator::kRk4 && w.settings.contact != ContactModel::kPenalty;
+  if (!w.settings.continuous || stopped_before) return false;
+  bool any = false;
+  for (const Contact& c : w.contacts) {
+    if (!would_pass(w, c, h)) continue;
+    for (const int collider : {c.collider_a, c.collider_b})
+      if (const int t = w.tree_of[w.colliders[collider].body]; t >= 0 && w.trees[t].responds())
+        w.plain[w.root_of(t)] = any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 void World::Impl::find_end_velocities() {
@@ -156,7 +183,7 @@ void World::Impl::find_plain(double h) {
   std::fill(plain.begin(), plain.end(), std::uint8_t{0});
   if (settings.integrator != Integrator::kRk4 && settings.integrator != Integrator::kExplicit) return;
   const auto set_of = [&](int t) { return trees[t].responds() ? root_of(t) : t; };
-  bool any = false;
+  bool any = mark_passing_sets(*this, h);
   for (std::size_t t = 0; t < trees.size(); ++t) {
     const Tree& tree = model.trees[t];
     const double fastest = std::max(largest_turn(model, tree, v_before), largest_turn(model, tree, v_end));

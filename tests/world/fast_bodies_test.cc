@@ -31,6 +31,32 @@ struct BallAndWall {
   }
 };
 
+// Explicit Euler moves by the velocity of the start, and the stages of RK4 by the mean of both ends.
+TEST(Continuous, NoIntegratorPassesAThinWallUnderAnyContactModel) {
+  for (const Integrator integrator :
+       {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4, Integrator::kExplicit})
+    for (const ContactModel contact : {ContactModel::kCone, ContactModel::kPyramid, ContactModel::kPenalty})
+      for (const double speed : {6.0, 60.0}) {
+        Scene scene;
+        const MaterialId m = add_material(scene, 0.5);
+        scene.add_shape(scene.mechanism.world(), Shape::box({1e-5, 1, 1}),
+                        Transform::translation({kWall, 0, 0}), m);
+        const LinkId box = scene.add_body("box", Shape::box({0.05, 0.05, 0.05}), 1, {}, m);
+        const LinkId ball =
+            scene.add_body("ball", Shape::sphere(0.02), 0.1, Transform::translation({0, 0.3, 0}), m);
+        World world = make_world(std::move(scene), {.dt = 0.01, .integrator = integrator, .contact = contact},
+                                 Vec3::Zero());
+        world.set_velocity(box, {Vec3::Zero(), Vec3(speed, 0, 0)});
+        world.set_velocity(ball, {Vec3(3, 2, 30), Vec3(speed, 0.1, 0)});
+        for (int k = 0; k < 50; ++k) {
+          world.step();
+          for (const LinkId body : {box, ball})
+            ASSERT_LT(world.pose(body).p.x(), kWall)
+                << name_of(integrator) << " " << name_of(contact) << " " << speed << " step " << k;
+        }
+      }
+}
+
 TEST(Continuous, AStruckBallDoesNotPassAThinWall) {
   BallAndWall s;
   World world = BallAndWall::make(std::move(s.scene));

@@ -10,12 +10,14 @@
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "support/test_models.h"
+#include "world/energy.h"
 #include "world/momentum.h"
 #include "world/scenes.h"
 
 namespace karakuri {
 namespace {
 
+using test::add_material;
 using test::make_world;
 using test::with;
 
@@ -75,6 +77,28 @@ void expect_parabola(World& world, LinkId link, const Vec3& force, double h, con
     ASSERT_LT((test::momentum_of(world).force / mass - v - a * t).norm(), 1e-12 * speed) << what << " " << n;
     ASSERT_LT((center_of(world) - c - v * t - 0.5 * a * t * t).norm(), 1e-12 * (1 + speed * t)) << what << n;
   }
+}
+
+// What turns by many radians in a step lands anywhere on the sphere of its angular momentum, where its energy
+// would be up to that of turning about the axis of the least moment: ninety times as much for a needle.
+TEST(Flight, SpinsOfAnySpeedKeepTheirEnergyAndMomentum) {
+  const Shape shapes[] = {Shape::capsule(0.01, 0.1), Shape::box({0.3, 0.2, 0.1}), Shape::cylinder(0.3, 0.01)};
+  for (const Integrator integrator :
+       {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4, Integrator::kExplicit})
+    for (const Shape& shape : shapes)
+      for (const double turn : {1.5, 10.0, 300.0}) {  // in a step [rad]
+        Scene scene;
+        const LinkId body = scene.add_body("body", shape, 1, {}, add_material(scene, 0.5));
+        World world = make_world(std::move(scene), with(integrator, 0.01), Vec3::Zero());
+        world.set_velocity(body, {turn / 0.01 * Vec3(0.3, 1, 0.2).normalized(), Vec3(1, 2, 3)});
+        const double energy = test::energy_of(world).sum();
+        const Vec3 L = test::momentum_of(world).moment;
+        for (int k = 0; k < 200; ++k) {
+          world.step();
+          ASSERT_NEAR(test::energy_of(world).sum(), energy, 1e-11 * energy) << name_of(integrator) << turn;
+        }
+        EXPECT_LT((test::momentum_of(world).moment - L).norm(), 1e-10 * L.norm());
+      }
 }
 
 TEST(Flight, CentresOfMassFollowTheParabolaOfGravityAndForces) {
