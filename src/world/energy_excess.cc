@@ -221,12 +221,10 @@ double excess_of(const World::Impl& w, int set, const EnergySum& sum, double mos
   return std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
 }
 
-/// What nothing else slows down enough stays where it was, as fast as it may be there.
-EnergySum remain(World::Impl& w, int set, double most) {
-  const EnergySum sum = stay(w, set);
-  if (!(sum.energy() > most)) return sum;
-  const double share = sum.motion > 0 ? std::sqrt(std::max(0.0, most - sum.height) / sum.motion) : 0;
-  for_each_of(w, set, [&](int, const Tree& tree) { scale_rates(w.model, tree, share, w.state.v); });
+/// What nothing else slows down enough stops where it was.
+EnergySum remain(World::Impl& w, int set) {
+  stay(w, set);
+  for_each_of(w, set, [&](int, const Tree& tree) { scale_rates(w.model, tree, 0, w.state.v); });
   look_at_all(w, set);
   return energies_of(w, set);
 }
@@ -251,7 +249,7 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   sum = energies_of(w, set);
   const double beyond = sum.energy() - most;
   const bool little = !a.anchored && beyond < kLittle * sum.motion;  // it keeps its momentum
-  return beyond > a.tolerated && !little ? remain(w, set, most) : sum;
+  return beyond > a.tolerated && !little ? remain(w, set) : sum;
 }
 
 EnergySum stay(World::Impl& w, int set) {

@@ -7,7 +7,7 @@
 // with dv = v_free - v. W is that of efforts, drives, forces, kinematic bodies, of springs in place of
 // contacts and loops, and of overlaps that come apart, which lift what lies on them. At the end of the step
 //   E+ <= E + W + c + o                                                                                   (4)
-//   c+ = c + E + W - E+, between -o and o                                                                 (5)
+//   c+ = min(c + E + W - E+, o)                                                                           (5)
 // Velocity first, then position, keeps H = E - h v . grad U / 2 rather than E (of a linear spring, exactly;
 // Hairer, Lubich and Wanner, Geometric Numerical Integration, IX.3): its energy swings about that of the
 // motion by no more than o, which is zero where the motion turns round, and (4) leaves it alone. What grows
@@ -17,6 +17,7 @@
 // A set that has more is slowed down: energy_excess.cc.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "dynamics/body_pass.h"
@@ -268,12 +269,16 @@ struct Work {
 };
 
 /// Of a row that holds what responds to what is kinematic.
-void add_work_of_hold(World::Impl& w, int row, HeldWork& a) {
+void add_work_of_hold(World::Impl& w, const RowBlock& block, int row, HeldWork& a) {
   double u = 0;
   row_velocities({&w.rows.impulses[row], 1}, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
   const double impulse = w.total[row], carried = w.row_carried[row];
   a.given -= impulse * carried;
   a.received += impulse * u;
+  double pushes = 0, moves = 0;  // of all rows of its loop, as vectors
+  for (int i = block.row; i < block.row + block.size; ++i)
+    pushes += w.total[i] * w.total[i], moves += w.row_carried[i] * w.row_carried[i];
+  a.most += std::sqrt(pushes * moves) * impulse * impulse / pushes;
   a.undone += std::abs(impulse * (u + carried + w.rows.bias[row]));
   a.pressed += std::abs(impulse) * (std::abs(u) + std::abs(carried));
 }
@@ -289,7 +294,7 @@ void add_work_of_rows(World::Impl& w) {
       if (is_active(w, block, i))
         active.add(w, w.rows.impulses[i], w.total[i]);
       else if (w.has_unresponsive && is_held(block.source))
-        add_work_of_hold(w, i, w.accounts[t].held);
+        add_work_of_hold(w, block, i, w.accounts[t].held);
       else if (w.has_unresponsive)
         w.accounts[t].work -= w.total[i] * w.row_carried[i];
     }
@@ -302,12 +307,21 @@ void add_work_of_rows(World::Impl& w) {
   }
 }
 
-/// What is kinematic gives to a set through loops that are held. Rows that contradict each other are not
-/// solved, and press without bound: what they give is not needed to carry anything.
+/// What is kinematic gives to a set through loops that are held: at the start of the step, or along the chord
+/// that it leads to, which is no more than the impulses could give at its velocity, whichever way that turns.
+/// Rows that contradict each other are not solved, and press without bound: what they give is not needed to
+/// carry anything.
 double work_of(const HeldWork& set) {
   constexpr double kUndone = 1e-3;
   const bool contradicts = set.undone > kUndone * set.pressed;
-  return (contradicts ? std::min(0.0, set.received) : std::max(set.given, set.received)) + set.by_stages;
+  if (contradicts) return std::min(0.0, set.received) + std::min(0.0, set.by_stages);
+  return std::max(set.given, std::min(set.received, set.most)) + set.by_stages;
+}
+
+/// Whether the loops of a tree's set stay open, or contradict each other, at the end of the step.
+bool loops_contradict(const World::Impl& w, std::size_t t) {
+  const std::vector<std::uint8_t>& by_root = w.loop_stage.contradicts;
+  return w.accounts[t].holds && by_root.size() == w.trees.size() && by_root[w.root_of(static_cast<int>(t))];
 }
 
 /// Sums over sets. RK4 holds loops in its stages, where others do by rows.
@@ -319,7 +333,16 @@ void sum_held_work(World::Impl& w) {
     HeldWork& set = w.accounts[find_set(w.accounts, static_cast<int>(t))].set_held;
     if (w.integrator_of(static_cast<int>(t)) != Integrator::kRk4) set += a.held;
     set.by_stages += w.given_by_loops[t];
+    if (loops_contradict(w, t)) set.undone = std::numeric_limits<double>::infinity();
   }
+}
+
+/// Of an effort while a dof's velocity goes from one to another, as much as it can be; RK4 follows it on the
+/// way.
+double work_between(const World::Impl& w, double effort, double before, double after) {
+  const double mean = 0.5 * effort * (before + after);
+  return w.h_now *
+         (w.settings.integrator == Integrator::kRk4 ? mean : std::max(effort * before, effort * after));
 }
 
 /// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
@@ -327,7 +350,7 @@ void add_work_of_efforts(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
   double work = 0;
   const auto add = [&](int dof, double effort) {
-    if (effort != 0) work += h * std::max(effort * w.state.v[dof], effort * w.v_end[dof]);
+    if (effort != 0) work += work_between(w, effort, w.state.v[dof], w.v_end[dof]);
   };
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) add(i, w.effort[i]);
   for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) {
@@ -345,8 +368,7 @@ void add_work_of_drives(World::Impl& w, double h) {
     const int t = w.tree_of[w.model.dofs[i].body];
     if (w.drive_is_row[i] || !w.trees[t].responds()) continue;
     const double effort = w.drive_effort_of(i, h);
-    const double work = h * std::max(effort * w.state.v[i], effort * w.v_end[i]);
-    w.accounts[t].work += work;
+    w.accounts[t].work += work_between(w, effort, w.state.v[i], w.v_end[i]);
   }
 }
 
@@ -433,7 +455,8 @@ void settle(World::Impl& w, int set) {
   const double beyond = flies ? 0 : sum.energy() - most();  // what could not be taken away, and is told
   w.energy_made += std::max(0.0, beyond);
   if (beyond > w.most_made) w.most_made = beyond, w.energy_made_by = w.root_links[set];
-  a.credit = std::clamp(a.credit + due - sum.energy(), -a.order, a.order);  // (5)
+  // what cannot be paid is not owed
+  a.credit = std::min(a.credit + due - sum.energy() + std::max(0.0, beyond), a.order);  // (5)
 }
 
 }  // namespace

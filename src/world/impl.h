@@ -122,11 +122,12 @@ struct Persistent {
 /// Work of what is kinematic through loops that are held [J].
 struct HeldWork {
   double given = 0, received = 0;  // by rows: what it gives, and what they give to what responds
+  double most = 0;                 // what they could give at its velocity, whichever way that is
   double undone = 0, pressed = 0;  // what rows leave undone, and what that is compared with
   double by_stages = 0;            // where loops.cc holds them
 
   HeldWork& operator+=(const HeldWork& o) {
-    given += o.given, received += o.received, undone += o.undone, pressed += o.pressed,
+    given += o.given, received += o.received, most += o.most, undone += o.undone, pressed += o.pressed,
         by_stages += o.by_stages;
     return *this;
   }

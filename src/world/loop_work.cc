@@ -25,7 +25,7 @@ void add_given(World::Impl& w, LoopStage& s, double share) {
     double given = 0;
     for (int k = m.first_row; k < m.first_row + m.count; ++k) given += share * s.sum[k] * s.right[k];
     const bool contradicts = s.contradicts[root_of(w, m)];
-    w.given_by_loops[tree_of(w, m)] += contradicts ? std::min(0.0, given) : given;
+    w.given_by_loops[tree_of(w, m)] += given;
     if (m.is_loop && !contradicts)
       for_each_row(m,
                    [&](int k, int row) { w.loop_turning[m.index][k] += share * s.unit[row] * s.sum[row]; });

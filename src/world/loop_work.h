@@ -45,9 +45,9 @@ inline int root_of(const World::Impl& w, const LoopStage::Member& m) { return w.
 /// than `most` of what they ask for.  @pre s.right: what is left, by row
 void find_contradictions(const World::Impl& w, LoopStage& s, double most);
 
-/// Takes down the impulses s.sum on the rows of loops, and what they give to what responds at the velocities
-/// of w.ws. Loops among such give nothing. Those that contradict each other may press without bound; that
-/// gives nothing that would be needed.
+/// Takes down what impulses s.sum on the rows of loops give to what responds at the velocities of w.ws; loops
+/// among such give nothing. And the impulses, but of those that contradict each other, which may press
+/// without bound.
 /// @param share  of the impulses
 void add_given(World::Impl& w, LoopStage& s, double share);
 

@@ -386,6 +386,16 @@ double PassivityJudge::turn_of(int t) const {
   return turn;
 }
 
+/// How far the chord of what loops hold may lead a dof beside its velocity.
+double PassivityJudge::chord_of(int dof) const {
+  constexpr double kBorrowed = 0.01;  // of the energy of motion
+  MassMatrix factored = before_.mass;
+  factor(model_, factored);
+  Eigen::VectorXd unit = Eigen::VectorXd::Unit(model_.nv, dof);
+  solve(model_, factored, unit);
+  return h_ * std::sqrt(2 * kBorrowed * std::max(before_.kinetic, now_.kinetic) * unit[dof]);
+}
+
 /// What a coordinate may move beside its velocities.
 double PassivityJudge::parting_bound(const World& world, int dof, double depth) const {
   const Model& model = world.model();
@@ -422,6 +432,7 @@ void PassivityJudge::judge_positions(const World& world) {
     double bound = parting_bound(world, i, depth);
     if (!awake[tree_of_dof(model, i)])
       bound += 10 * h_ * world.effective_settings().sleep.speed;  // fell asleep
+    if (parting > bound && (!model.loops.empty() || !world.attachments().empty())) bound += chord_of(i);
     verdict_.worst_parting = std::max(verdict_.worst_parting, parting / bound);
     if (parting > bound)
       fail("position and velocity part",

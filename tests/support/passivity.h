@@ -17,7 +17,9 @@
 //
 // Positions follow velocities: each coordinate moves by a value between h v and h v+, but for what its
 // tree turns in a step, (h w)^2, what forces do within it, h^2 a, of which those of loops show in the step
-// before, h |v - v'|, and a correction by no more than the depths at the start of the step.
+// before, h |v - v'|, and a correction by no more than the depths at the start of the step. What loops hold
+// moves along the chord of its way, with velocities that differ from those along it by |dv|^2_M <= 2 T / 100
+// (docs/loops.md), of a dof by no more than |dv|_M sqrt(M^-1_ii).
 #pragma once
 
 #include <string>
@@ -80,6 +82,7 @@ class PassivityJudge {
   void judge_positions(const World& world);
   double turn_of(int tree) const;
   double parting_bound(const World& world, int dof, double depth) const;
+  double chord_of(int dof) const;
   void fail(const char* fault, std::string detail);
   double of_responding(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const;
 
