@@ -29,17 +29,22 @@ struct Boxes {
     floor.hi.z() = 0;
     add(floor, {}, true, -1);
     for (int i = 0; i < robots; ++i) {
-      const Vec3 at = 3 * Vec3(random.uniform(), random.uniform(), random.uniform());
-      for (int k = 2 + static_cast<int>(random.below(39)); k > 0; --k)
-        add(near(at, 0.5), some_filter(), false, i);
-      for (int k = static_cast<int>(random.below(4)); k > 0; --k)
-        add(near(at, 1), some_filter(), random.below(3) == 0, -1);
+      const Vec3 at = 3 * Vec3{random.uniform(), random.uniform(), random.uniform()};
+      for (int k = 2 + static_cast<int>(random.below(39)); k > 0; --k) {
+        const Aabb link = near(at, 0.5);
+        add(link, some_filter(), false, i);
+      }
+      for (int k = static_cast<int>(random.below(4)); k > 0; --k) {
+        const Aabb alone = near(at, 1);
+        const CollisionFilter other = some_filter();
+        add(alone, other, random.below(3) == 0, -1);
+      }
     }
   }
 
   Aabb near(const Vec3& at, double spread) {
     const Vec3 p = at + spread * random_unit(random);
-    const Vec3 half(random.uniform(0.02, 0.2), random.uniform(0.02, 0.2), random.uniform(0.02, 0.2));
+    const Vec3 half{random.uniform(0.02, 0.2), random.uniform(0.02, 0.2), random.uniform(0.02, 0.2)};
     return {p - half, p + half};
   }
   CollisionFilter some_filter() {

@@ -14,7 +14,7 @@ namespace karakuri::testing {
 
 inline Vec3 random_unit(Random& r) {
   Vec3 v;
-  do v = Vec3(r.normal(), r.normal(), r.normal());
+  do v = Vec3{r.normal(), r.normal(), r.normal()};  // in this order, whichever the compiler
   while (v.norm() < 1e-6);
   return v.normalized();
 }

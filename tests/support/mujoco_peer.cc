@@ -104,31 +104,36 @@ class Writer {
 
   /// One line per MuJoCo joint, in the order of our dofs.
   std::string joints(JointId id, const Joint& joint) const {
+    std::string lines;
     int part = 0;
-    const auto line = [&](const char* type, int dof, const Vec3& axis) {
-      return fmt::format("<joint name=\"{}\" type=\"{}\" axis=\"{}\" armature=\"{:.17g}\"/>\n",
-                         joint_name(id, part++), type, numbers(axis), joint.dofs[dof].armature);
+    const auto add = [&](const char* type, int dof, const Vec3& axis) {
+      lines += fmt::format("<joint name=\"{}\" type=\"{}\" axis=\"{}\" armature=\"{:.17g}\"/>\n",
+                           joint_name(id, part++), type, numbers(axis), joint.dofs[dof].armature);
     };
     const Vec3 axis = joint.axis.normalized();
     const Mat3 A = needs_axis(joint.kind) ? frame_with_z(axis) : Mat3::Identity();
     switch (joint.kind) {
-      case JointKind::kFixed: return "";
-      case JointKind::kRevolute: return line("hinge", 0, axis);
-      case JointKind::kPrismatic: return line("slide", 0, axis);
-      case JointKind::kCylindrical: return line("slide", 0, axis) + line("hinge", 1, axis);
+      case JointKind::kFixed: break;
+      case JointKind::kRevolute: add("hinge", 0, axis); break;
+      case JointKind::kPrismatic: add("slide", 0, axis); break;
+      case JointKind::kCylindrical: add("slide", 0, axis), add("hinge", 1, axis); break;
       case JointKind::kUniversal:
-        return line("hinge", 0, axis) + line("hinge", 1, joint.second_axis.normalized());
+        add("hinge", 0, axis), add("hinge", 1, joint.second_axis.normalized());
+        break;
       case JointKind::kPlanar:
-        return line("slide", 0, A.col(0)) + line("slide", 1, A.col(1)) + line("hinge", 2, axis);
-      case JointKind::kSpherical: return line("ball", 0, axis);
-      case JointKind::kFree: break;
+        add("slide", 0, A.col(0)), add("slide", 1, A.col(1)), add("hinge", 2, axis);
+        break;
+      case JointKind::kSpherical: add("ball", 0, axis); break;
+      case JointKind::kFree:
+        if (is_one_free_joint(m_, joint)) return fmt::format("<freejoint name=\"{}\"/>\n", joint_name(id, 0));
+        for (int k = 0; k < 3; ++k) add("slide", k, Vec3::Unit(k));
+        add("ball", 3, axis);
+        break;
       case JointKind::kPointOnLine:  // carry no link
       case JointKind::kDistance:
       case JointKind::kScrew: break;  // refused before
     }
-    if (is_one_free_joint(m_, joint)) return fmt::format("<freejoint name=\"{}\"/>\n", joint_name(id, 0));
-    return line("slide", 0, Vec3::UnitX()) + line("slide", 1, Vec3::UnitY()) +
-           line("slide", 2, Vec3::UnitZ()) + line("ball", 3, axis);
+    return lines;
   }
 
   const Mechanism& m_;

@@ -65,7 +65,7 @@ Soup ring(Random& random, double radius) {
 
 Vec3 random_unit(Random& random) {
   Vec3 v;
-  do v = Vec3(random.normal(), random.normal(), random.normal());
+  do v = Vec3{random.normal(), random.normal(), random.normal()};  // in this order, whichever the compiler
   while (v.norm() < 1e-6);
   return v.normalized();
 }
