@@ -249,8 +249,7 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   sum = energies_of(w, set);
   const double beyond = sum.energy() - most;
   const bool little = !a.anchored && beyond < kLittle * sum.motion;  // it keeps its momentum
-  // what stayed would never close a loop that is open
-  return beyond > a.tolerated && !little && !a.opened ? remain(w, set) : sum;
+  return beyond > a.tolerated && !little ? remain(w, set) : sum;
 }
 
 EnergySum stay(World::Impl& w, int set) {
