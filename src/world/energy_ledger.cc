@@ -122,6 +122,19 @@ void take_energies(const World::Impl& w, const Tree& tree, EnergyAccount& a) {
   a.fall = std::abs(fall);
 }
 
+/// Whether a dof has a drive that is no row.
+bool is_driven_freely(const World::Impl& w, int dof) {
+  return !w.driven_dofs.empty() && w.drives[dof].is_set() && !w.drive_is_row[dof];
+}
+
+/// Of a drive that is no row, at a dof's velocity [N or N m].
+double drive_effort_at(const World::Impl& w, int dof, double rate) {
+  const Drive& drive = w.drives[dof];
+  const double lead = w.implicit[dof] > 0 ? w.h_now : 0;
+  const double at = dof_position(w.model, as_vector(w.q_before), dof) + lead * rate;
+  return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
+}
+
 /// |h I^-1 (w x I w)|^2 in the metric of I, of a body alone in its tree: its momentum is kept, and its
 /// velocity follows, see move_bodies.cc (4).
 double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
@@ -130,6 +143,18 @@ double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
   const V3 at = kernel::transpose(simd::load(pose.R) * simd::load(free.axes)) * spin;
   const V3 moments = simd::load(free.moments), L = {moments.m * at.m}, turning = cross(at, L);
   return w.h_now * w.h_now * simd::dot(turning, {simd::load(free.inverse_moments).m * turning.m});
+}
+
+/// Work at dv of efforts, of drives that are no rows and of dampers.
+double given_to_change(const World::Impl& w, const Tree& tree) {
+  double sum = 0;
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    const double rate = w.implicit[i] > 0 ? w.v_free[i] : w.state.v[i];
+    const double effort = w.effort[i] + (is_driven_freely(w, i) ? drive_effort_at(w, i, rate) : 0) -
+                          w.model.dof_properties[i].damping * rate;
+    sum += w.h_now * effort * (w.v_free[i] - w.state.v[i]);
+  }
+  return sum;
 }
 
 /// (1), and what (3) is made of.
@@ -163,15 +188,17 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   a.start_motion = 0.5 * twice;
   a.before = a.start_motion + a.start_height;
   a.start_fall = std::abs(fall);
-  a.turned = square;
+  const double smooth = square - given_to_change(w, tree);
+  a.turned = square > 0 ? std::min(square, smooth * smooth / square) : 0;
 }
 
 /// (3), with the energy of motion and of springs, and of the tree's weight over its size, that is there. A
 /// swing whose energy is wrong by r of that takes 1 / r steps a radian, and needs r / 2: it has r (1 - r) up
-/// to half a radian a step. What turns further is not resolved and gets nothing. Of |dv|^2, gravity explains
-/// h^2 m g^2, and springs that are taken at the start of a step half of their energy; terms of second order
-/// in velocities, which RK4 integrates, no more than turns the motion by the angle that joints turn in the
-/// step, and a little. What drives do is work.
+/// to half a radian a step. What turns further is not resolved and gets nothing. What efforts, drives and
+/// dampers do is work, and no part of |dv|^2: with f_s the other forces, of |M^-1 h f_s|^2 what is along dv
+/// counts, (h f_s . dv)^2 / |dv|^2. Of that, gravity explains h^2 m g^2, and springs that are taken at the
+/// start of a step half of their energy; terms of second order in velocities, which RK4 integrates, no more
+/// than turns the motion by the angle that joints turn in the step, and a little.
 /// @param fall    |v . grad U|
 /// @param turned  what of |dv|^2_M counts
 double order_of(const World::Impl& w, int t, const EnergyAccount& a, double fall, double turned) {
@@ -345,31 +372,40 @@ double work_between(const World::Impl& w, double effort, double before, double a
          (w.settings.integrator == Integrator::kRk4 ? mean : std::max(effort * before, effort * after));
 }
 
-/// Of efforts, of drives that are no rows, and of forces, at the velocities at both ends of the step.
-void add_work_of_efforts(World::Impl& w, int t, double h) {
-  const Tree& tree = w.model.trees[t];
+/// Of efforts, and of drives that are no rows, while a tree's velocities go to these.
+double work_on_dofs(const World::Impl& w, const Tree& tree, const std::vector<double>& after) {
   double work = 0;
-  const auto add = [&](int dof, double effort) {
-    if (effort != 0) work += work_between(w, effort, w.state.v[dof], w.v_end[dof]);
-  };
-  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) add(i, w.effort[i]);
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    if (w.effort[i] != 0) work += work_between(w, w.effort[i], w.v_before[i], after[i]);
+    if (is_driven_freely(w, i)) work += work_between(w, w.drive_effort_of(i), w.v_before[i], after[i]);
+  }
+  return work;
+}
+
+/// Of forces, at the velocities at both ends of the step, whatever way the body turns meanwhile.
+double work_of_forces(const World::Impl& w, const Tree& tree) {
+  double work = 0;
   for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) {
     const Force& f = w.f_ext[i];
     const Velocity &a = w.ws.velocity[i], &b = w.trial_velocity[i];
-    // whatever way the body turns meanwhile
-    work += h * (f.moment.norm() * std::max(Vec3(a.w).norm(), Vec3(b.w).norm()) +
-                 f.force.norm() * std::max(Vec3(a.v).norm(), Vec3(b.v).norm()));
+    work += w.h_now * (f.moment.norm() * std::max(Vec3(a.w).norm(), Vec3(b.w).norm()) +
+                       f.force.norm() * std::max(Vec3(a.v).norm(), Vec3(b.v).norm()));
   }
-  w.accounts[t].work += work;
+  return work;
 }
 
-void add_work_of_drives(World::Impl& w, double h) {
-  for (const std::int32_t i : w.driven_dofs) {
-    const int t = w.tree_of[w.model.dofs[i].body];
-    if (w.drive_is_row[i] || !w.trees[t].responds()) continue;
-    const double effort = w.drive_effort_of(i, h);
-    w.accounts[t].work += work_between(w, effort, w.state.v[i], w.v_end[i]);
+/// Of efforts and of all drives on a set, while its velocities go to these.
+double driven_work(World::Impl& w, int set, const std::vector<double>& after) {
+  double work = 0;
+  for_each_of(w, set, [&](int, const Tree& tree) { work += work_on_dofs(w, tree, after); });
+  for (const RowBlock& block : w.rows.blocks) {
+    if (block.source != RowSource::kDrive) continue;
+    const int dof = block.index, t = w.tree_of[w.model.dofs[dof].body];
+    if (!w.accounts[t].counts || find_set(w.accounts, t) != set) continue;
+    const double impulse = w.rows.unit[block.row] * w.total[block.row];
+    work += std::max(impulse * w.v_before[dof], impulse * after[dof]);
   }
+  return work;
 }
 
 /// Overlaps that come apart may lift what lies on them, as far as the forces between them over what is undone
@@ -435,11 +471,21 @@ double order_of_set(World::Impl& w, int set) {
   return sum;
 }
 
+/// Of (3), what is there however slow the end of the step is.
+double least_order_of_set(World::Impl& w, int set) {
+  double sum = 0;
+  for_each_of(w, set, [&](int t, const Tree&) {
+    const EnergyAccount& a = w.accounts[t];
+    sum += order_of(w, t, a, a.start_fall, a.turned);
+  });
+  return sum;
+}
+
 /// (4), (5) of one set.
 void settle(World::Impl& w, int set) {
-  constexpr int kRounds = 3;
+  constexpr int kRounds = 4;
   EnergyAccount& a = w.accounts[set];
-  const double due = a.before + a.work + work_of(a.set_held) + std::clamp(a.risen, 0.0, a.stored);
+  double due = a.before + a.work + work_of(a.set_held) + std::clamp(a.risen, 0.0, a.stored);
   EnergySum sum = energies_of(w, set);
   const bool finite = std::isfinite(sum.energy());
   if (!finite) sum = stay(w, set);
@@ -447,14 +493,20 @@ void settle(World::Impl& w, int set) {
   // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
   const bool flies = !a.touched && w.model.bodies[w.model.trees[set].first].alone && finite;
   const double found = sum.energy();
-  for (int round = 0; round < kRounds && sum.energy() > most() && !flies; ++round) {
+  double driven = found > most() && !flies ? driven_work(w, set, w.v_end) : 0;
+  for (int round = 1; round <= kRounds && sum.energy() > most() && !flies; ++round) {
+    if (round == kRounds) a.order = least_order_of_set(w, set);
     sum = take_away(w, set, most());
-    a.order = order_of_set(w, set);  // what is slower is wrong by less
+    a.order = order_of_set(w, set);  // what is slower is wrong by less, and driven by less
+    const double slower = std::min(driven, driven_work(w, set, w.state.v));
+    due += slower - std::exchange(driven, slower);
   }
   w.energy_taken += std::max(0.0, found - sum.energy());
   const double beyond = flies ? 0 : sum.energy() - most();  // what could not be taken away, and is told
-  w.energy_made += std::max(0.0, beyond);
-  if (beyond > w.most_made) w.most_made = beyond, w.energy_made_by = w.root_links[set];
+  const double made =
+      std::min(beyond, sum.energy() - std::max(a.before, due));  // in this step, not before it
+  w.energy_made += std::max(0.0, made);
+  if (made > w.most_made) w.most_made = made, w.energy_made_by = w.root_links[set];
   // what cannot be paid is not owed
   a.credit = std::min(a.credit + due - sum.energy() + std::max(0.0, beyond), a.order);  // (5)
 }
@@ -468,12 +520,8 @@ void world_detail::look(World::Impl& w, int t) {
   take_energies(w, tree, w.accounts[t]);
 }
 
-double World::Impl::drive_effort_of(int dof, double h) const {
-  const Drive& drive = drives[dof];
-  const bool at_end = implicit[dof] > 0;
-  const double rate = at_end ? v_end[dof] : v_before[dof], lead = at_end ? h : 0;
-  const double at = dof_position(model, as_vector(q_before), dof) + lead * rate;
-  return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
+double World::Impl::drive_effort_of(int dof) const {
+  return drive_effort_at(*this, dof, implicit[dof] > 0 ? v_end[dof] : v_before[dof]);
 }
 
 void World::Impl::open_ledger(double h) {
@@ -492,8 +540,8 @@ void World::Impl::open_ledger(double h) {
   join_all(*this);
   add_work_of_rows(*this);
   for (std::size_t t = 0; t < trees.size(); ++t)
-    if (accounts[t].counts) add_work_of_efforts(*this, static_cast<int>(t), h);
-  add_work_of_drives(*this, h);
+    if (accounts[t].counts)
+      accounts[t].work += work_on_dofs(*this, model.trees[t], v_end) + work_of_forces(*this, model.trees[t]);
   add_work_of_overlaps(*this, h);
 }
 

@@ -177,7 +177,7 @@ void read_drives(World::Impl& w, double h) {
     if (all || is_awake(i)) w.drive_effort[i] = w.effort[i];
   for (const std::int32_t i : w.driven_dofs) {
     if (!(all || is_awake(i))) continue;
-    if (!w.drive_is_row[i]) w.drive_impulse[i] = h * w.drive_effort_of(i, h);
+    if (!w.drive_is_row[i]) w.drive_impulse[i] = h * w.drive_effort_of(i);
     w.drive_effort[i] += w.drive_impulse[i] / h;
   }
 }

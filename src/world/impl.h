@@ -476,9 +476,9 @@ struct World::Impl : world_detail::Persistent {
   // energy_ledger.cc: before anything moves with the velocities that the step ends with, and afterwards
   void open_ledger(double h);
   void close_ledger();
-  double drive_effort_of(int dof, double h) const;  // that is no row
-  void quarantine_infinite_states();                // quarantine.cc
-  void finish(double h);                            // finish.cc: read-outs, events, sleep
+  double drive_effort_of(int dof) const;  // that is no row
+  void quarantine_infinite_states();      // quarantine.cc
+  void finish(double h);                  // finish.cc: read-outs, events, sleep
 
   // ---- changes of structure; structure.cc
   int find_loop(JointId joint) const;  // in model.loops; -1: none
