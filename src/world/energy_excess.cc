@@ -5,7 +5,8 @@
 // T_within is scaled first, then L; P only of what continuous contact has slowed down, which has lost it
 // already. Otherwise all of T is: velocities that respect contacts, limits and loops still do. Where that is
 // more than a little, or the set stands too high, its way is shortened with it, so that positions and
-// velocities do not part.
+// velocities do not part. Before that, what closing open loops would lift is left to later steps, but for
+// what a little of the motion pays for.
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
@@ -164,12 +165,13 @@ void take_share(World::Impl& w, int set, bool anchored, double share, const Tree
   if (!anchored) restore_motion(w, set, motion);
 }
 
-/// A part of the way opens loops. Those of other sets are left as they are.
+/// A part of the way opens loops. Those that were open are not closed by more than it; those of other sets
+/// are left as they are.
 void close_again(World::Impl& w, int set) {
   if (!w.accounts[set].holds) return;
   w.ahead.q = w.state.q;
   w.ahead.v = w.state.v;
-  w.close_loops(w.ahead, w.h_now);
+  if (!loops_contradict(w, set)) w.close_loops(w.ahead, w.h_now);
   w.project_on_loops(w.ahead);
   for_each_of(w, set, [&](int, const Tree& tree) {
     copy_coordinates(w.model, tree, w.ahead.q, w.state.q);
@@ -178,6 +180,43 @@ void close_again(World::Impl& w, int set) {
   update_poses(w.model, w.state, w.ws);  // of all sets, as the next step starts from them: `known`
   update_velocities(w.model, w.state, w.ws);
   look_at_all(w, set);
+}
+
+/// Goes the way that the velocities of a set lead, and a share of what the step has gone beside it.
+/// @pre w.way: all of the way
+void go_beside(World::Impl& w, int set, double share) {
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    const double late = part_of_end(w, t);
+    for (int i = w.model.bodies[tree.first].first_v; i < end_dof(w.model, tree); ++i) {
+      const double led = w.h_now * (late * w.state.v[i] + (1 - late) * w.v_before[i]);
+      w.share_of_way[i] = led + share * (w.way[i] - led);
+    }
+    copy_coordinates(w.model, tree, w.q_before, w.state.q);
+    integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
+    look(w, t);
+  });
+}
+
+/// Loops that are open are closed as far as the motion can pay for what that lifts: by the largest share that
+/// leaves a little to be taken away, by bisection.
+void loosen(World::Impl& w, int set, double most) {
+  constexpr int kRounds = 8;
+  difference(w.model, as_vector(w.q_before), w.state.q_view(),
+             Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
+  const auto can_pay = [&](double share) {
+    go_beside(w, set, share);
+    const EnergySum sum = energies_of(w, set);
+    return sum.energy() - most < 0.5 * kLittle * sum.motion;
+  };
+  const double closed = energies_of(w, set).energy();
+  double fits = 0, exceeds = 1;
+  for (int k = 0; k < kRounds; ++k) {
+    const double share = 0.5 * (fits + exceeds);
+    (can_pay(share) ? fits : exceeds) = share;
+  }
+  go_beside(w, set, can_pay(fits) ? fits : 1);
+  w.accounts[set].left_open += std::max(0.0, closed - energies_of(w, set).energy());
+  close_again(w, set);
 }
 
 /// That of a floating set, which turns no faster as a rigid body than there is energy for.
@@ -235,6 +274,8 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   const EnergyAccount& a = w.accounts[set];
   const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : linear_velocity(w, set);
   EnergySum sum = energies_of(w, set);
+  if (loops_contradict(w, set) && sum.energy() - most > kLittle * sum.motion) loosen(w, set, most);
+  sum = energies_of(w, set);
   if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
   sum = energies_of(w, set);
   if (const double excess = excess_of(w, set, sum, most); excess > 0) {

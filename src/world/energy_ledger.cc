@@ -41,6 +41,8 @@ using world_detail::for_each_of;
 using world_detail::HeldWork;
 using world_detail::kLittle;
 using world_detail::look;
+using world_detail::loops_contradict;
+using world_detail::part_of_end;
 using world_detail::stay;
 using world_detail::take_away;
 
@@ -345,12 +347,6 @@ double work_of(const HeldWork& set) {
   return std::max(set.given, std::min(set.received, set.most)) + set.by_stages;
 }
 
-/// Whether the loops of a tree's set stay open, or contradict each other, at the end of the step.
-bool loops_contradict(const World::Impl& w, std::size_t t) {
-  const std::vector<std::uint8_t>& by_root = w.loop_stage.contradicts;
-  return w.accounts[t].holds && by_root.size() == w.trees.size() && by_root[w.root_of(static_cast<int>(t))];
-}
-
 /// Sums over sets. RK4 holds loops in its stages, where others do by rows.
 void sum_held_work(World::Impl& w) {
   for (EnergyAccount& a : w.accounts) a.set_held = {};
@@ -360,7 +356,7 @@ void sum_held_work(World::Impl& w) {
     HeldWork& set = w.accounts[find_set(w.accounts, static_cast<int>(t))].set_held;
     if (w.integrator_of(static_cast<int>(t)) != Integrator::kRk4) set += a.held;
     set.by_stages += w.given_by_loops[t];
-    if (loops_contradict(w, t)) set.undone = std::numeric_limits<double>::infinity();
+    if (loops_contradict(w, static_cast<int>(t))) set.undone = std::numeric_limits<double>::infinity();
   }
 }
 
@@ -429,9 +425,7 @@ void take_lift(World::Impl& w, int t) {
   const double height = a.height;
   copy_coordinates(w.model, tree, w.state.q, w.stage.q);
   copy_coordinates(w.model, tree, w.q_before, w.state.q);
-  const double late = w.integrator_of(t) == Integrator::kExplicit ? 0
-                      : w.integrator_of(t) == Integrator::kRk4    ? 0.5
-                                                                  : 1;
+  const double late = part_of_end(w, t);
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i)
     w.way[i] = late * w.state.v[i] + (1 - late) * w.v_before[i];
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), w.h_now);
@@ -501,7 +495,7 @@ void settle(World::Impl& w, int set) {
     const double slower = std::min(driven, driven_work(w, set, w.state.v));
     due += slower - std::exchange(driven, slower);
   }
-  w.energy_taken += std::max(0.0, found - sum.energy());
+  w.energy_taken += std::max(0.0, found - a.left_open - sum.energy());
   const double beyond = flies ? 0 : sum.energy() - most();  // what could not be taken away, and is told
   const double made =
       std::min(beyond, sum.energy() - std::max(a.before, due));  // in this step, not before it

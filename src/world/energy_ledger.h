@@ -17,6 +17,21 @@ void for_each_of(World::Impl& w, int set, F&& f) {
 /// Kinematics and energies of a tree, as its state is now.
 void look(World::Impl& w, int t);
 
+/// Whether the loops of a set stay open, or contradict each other, at the end of the step.
+inline bool loops_contradict(const World::Impl& w, int t) {
+  const std::vector<std::uint8_t>& by_root = w.loop_stage.contradicts;
+  return w.accounts[t].holds && by_root.size() == w.trees.size() && by_root[w.root_of(t)];
+}
+
+/// What part the velocity at the end of the step has in the way of a tree.
+inline double part_of_end(const World::Impl& w, int t) {
+  switch (w.integrator_of(t)) {
+    case Integrator::kExplicit: return 0;
+    case Integrator::kRk4: return 0.5;
+    default: return 1;
+  }
+}
+
 /// Of a set, as its trees were looked at last [J].
 struct EnergySum {
   double motion = 0, height = 0;

@@ -180,6 +180,33 @@ TEST(Loops, OneThatFailsDoesNotSpoilTheOthers) {
   EXPECT_NEAR(both.q(both.scene().mechanism.find_joint("gooda"))[0], alone.q(good)[0], 1e-12);
 }
 
+// A hinge that is open at the start is closed by what its beam falls, slowly: no energy is made, and nothing
+// stays hanging in the air.
+TEST(Loops, ThoseOpenAtTheStartAreClosedByTheMotion) {
+  const double dt = 2e-3, mass = 160;
+  test::Linkage m;
+  const LinkId beam = m.hang("beam", m.world(), JointKind::kFree, {0, 0, 0}, Vec3::UnitZ(),
+                             Inertia::solid_box(mass, {0.4, 1, 0.4}));
+  m.join("pin", m.world(), beam, JointKind::kSpherical, Vec3(0.5, 0.4, 0.5), Vec3::UnitY());
+  m.scene.mechanism.joint(m.scene.mechanism.find_joint("pin")).X_CM.p = Vec3(0.2, 0.4, 0.2);
+  WorldSettings settings;
+  settings.dt = dt;
+  World world = make_world(std::move(m.scene), settings);
+  const auto gap = [&] { return (world.pose(beam) * Vec3(0.2, 0.4, 0.2) - Vec3(0.5, 0.4, 0.5)).norm(); };
+  const double start = world.energies().total(), open = gap();
+  const double swing = mass * 9.8 * dt * 5;  // h v m g at 5 m/s, which is more than it gets
+  double made = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const Vec3 before = world.pose(beam).p;
+    world.step();
+    made += world.report().energy_made;
+    ASSERT_LT((world.pose(beam).p - before).norm(), 0.05) << "in step " << k;
+    ASSERT_LT(world.energies().total() - start, swing) << "in step " << k;
+  }
+  EXPECT_EQ(made, 0);
+  EXPECT_LT(gap(), 0.1 * open);
+}
+
 // What floats keeps its momentum, loops or not; and no step asks for memory.
 TEST(Loops, MomentumOfWhatFloats) {
   test::Linkage m;
