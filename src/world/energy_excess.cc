@@ -165,13 +165,13 @@ void take_share(World::Impl& w, int set, bool anchored, double share, const Tree
   if (!anchored) restore_motion(w, set, motion);
 }
 
-/// A part of the way opens loops. Those that were open are not closed by more than it; those of other sets
-/// are left as they are.
+/// A part of the way opens loops. Those that stay open anyway are left as the part of the way and of the
+/// velocities has them, so that the two do not part; those of other sets are left as they are.
 void close_again(World::Impl& w, int set) {
-  if (!w.accounts[set].holds) return;
+  if (!w.accounts[set].holds || loops_contradict(w, set)) return;
   w.ahead.q = w.state.q;
   w.ahead.v = w.state.v;
-  if (!loops_contradict(w, set)) w.close_loops(w.ahead, w.h_now);
+  w.close_loops(w.ahead, w.h_now);
   w.project_on_loops(w.ahead);
   for_each_of(w, set, [&](int, const Tree& tree) {
     copy_coordinates(w.model, tree, w.ahead.q, w.state.q);
@@ -216,7 +216,6 @@ void loosen(World::Impl& w, int set, double most) {
   }
   go_beside(w, set, can_pay(fits) ? fits : 1);
   w.accounts[set].left_open += std::max(0.0, closed - energies_of(w, set).energy());
-  close_again(w, set);
 }
 
 /// That of a floating set, which turns no faster as a rigid body than there is energy for.
