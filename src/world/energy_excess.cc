@@ -165,10 +165,17 @@ void take_share(World::Impl& w, int set, bool anchored, double share, const Tree
   if (!anchored) restore_motion(w, set, motion);
 }
 
+/// Whether loops of a set are open that nothing kinematic draws along.
+bool is_left_open(World::Impl& w, int set) {
+  bool drawn = false;
+  for_each_of(w, set, [&](int t, const Tree&) { drawn = drawn || w.accounts[t].held.most > 0; });
+  return !drawn && loops_contradict(w, set);
+}
+
 /// A part of the way opens loops. Those that stay open anyway are left as the part of the way and of the
-/// velocities has them, so that the two do not part; those of other sets are left as they are.
+/// velocities has them; those of other sets are left as they are.
 void close_again(World::Impl& w, int set) {
-  if (!w.accounts[set].holds || loops_contradict(w, set)) return;
+  if (!w.accounts[set].holds || is_left_open(w, set)) return;
   w.ahead.q = w.state.q;
   w.ahead.v = w.state.v;
   w.close_loops(w.ahead, w.h_now);
@@ -273,7 +280,7 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   const EnergyAccount& a = w.accounts[set];
   const Vec3 along = a.anchored ? Vec3(Vec3::Zero()) : linear_velocity(w, set);
   EnergySum sum = energies_of(w, set);
-  if (loops_contradict(w, set) && sum.energy() - most > kLittle * sum.motion) loosen(w, set, most);
+  if (is_left_open(w, set) && sum.energy() - most > kLittle * sum.motion) loosen(w, set, most);
   sum = energies_of(w, set);
   if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
   sum = energies_of(w, set);

@@ -66,8 +66,8 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
       {WorldKind::kBouncing, {481, 688, 3181}},
       {WorldKind::kKinematic, {1085, 2444, 3083}},
       {WorldKind::kModels, {42, 492, 690, 2490}},
-      {WorldKind::kMixed, {45,   46,   61,   93,   103,  124,  259,  358,  466,  502, 610,
-                           1033, 4075, 4822, 5200, 5452, 5470, 6721, 6775, 6991, 8179}},
+      {WorldKind::kMixed, {45,   46,   61,   93,   103,  124,  259,  358,  466,  502,  610,
+                           1033, 4075, 4822, 5200, 5452, 5470, 6721, 6991, 8179, 30014}},
       {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445, 6848}},
   };
   std::vector<RandomWorld> worlds;
