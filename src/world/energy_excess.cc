@@ -296,7 +296,8 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   sum = energies_of(w, set);
   const double beyond = sum.energy() - most;
   const bool little = !a.anchored && beyond < kLittle * sum.motion;  // it keeps its momentum
-  return beyond > a.tolerated && !little ? remain(w, set) : sum;
+  // what stayed would never close a loop that is open
+  return beyond > a.tolerated && !little && !a.opened ? remain(w, set) : sum;
 }
 
 EnergySum stay(World::Impl& w, int set) {

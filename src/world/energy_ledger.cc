@@ -21,13 +21,16 @@
 #include <utility>
 
 #include "dynamics/body_pass.h"
+#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/model/configuration.h"
 #include "world/correct_positions.h"
 #include "world/dofs.h"
 #include "world/energy_ledger.h"
 #include "world/impl.h"
+#include "world/loop_work.h"
 
 namespace karakuri {
 
@@ -40,6 +43,7 @@ using world_detail::first_dof;
 using world_detail::for_each_of;
 using world_detail::HeldWork;
 using world_detail::kLittle;
+using world_detail::kWideOpen;
 using world_detail::look;
 using world_detail::loops_contradict;
 using world_detail::part_of_end;
@@ -256,6 +260,17 @@ int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
   return -1;
 }
 
+/// @pre w.ws: poses at the start of the step
+bool is_open(const World::Impl& w, const RowBlock& block) {
+  if (block.source != RowSource::kLoop) return false;
+  const LoopRows rows = loop_rows(w.model.loops[block.index], w.ws);
+  for (int k = 0; k < rows.count; ++k)
+    if ((block.which >> k & 1) != 0 &&
+        std::abs(rows.error[k]) * loop_row_unit(rows.row[k], w.rows.length) > kWideOpen * w.scales.length)
+      return true;
+  return false;
+}
+
 void join_all(World::Impl& w) {
   for (const RowBlock& block : w.rows.blocks) {
     bool acts = is_held(block.source);  // also by position
@@ -263,8 +278,10 @@ void join_all(World::Impl& w) {
       acts = w.total[i] != 0 || w.correction[i] != 0;
     if (!acts) continue;
     join(w, w.rows.impulses[block.row]);
-    if (const int t = tree_of_row(w, w.rows.impulses[block.row]); t >= 0 && is_held(block.source))
-      w.accounts[t].holds = true;
+    const int t = tree_of_row(w, w.rows.impulses[block.row]);
+    if (t < 0 || !is_held(block.source)) continue;
+    w.accounts[t].holds = true;
+    w.accounts[t].opened = w.accounts[t].opened || is_open(w, block);
   }
   for (const ImpulseRow& row : w.penalty_rows) join(w, row);
 }
@@ -451,6 +468,7 @@ void sum_up(World::Impl& w) {
     set.touched = true;
     set.slowed = set.slowed || a.slowed;
     set.holds = set.holds || a.holds;
+    set.opened = set.opened || a.opened;
     set.fall_sum += a.fall_sum;
   }
 }

@@ -142,6 +142,7 @@ struct EnergyAccount {
   bool touched = false;     // anything does
   bool slowed = false;      // by continuous contact
   bool holds = false;       // loops or couplings
+  bool opened = false;      // and a loop of them is not closed at the start of the step
   double start_motion = 0, start_height = 0, motion = 0,
          height = 0;                              // at the start of the step, and at its end
   double turned = 0;                              // |dv|^2_M
