@@ -52,10 +52,26 @@ static void visit(Ar& ar, WorldSettings& s) {
     visit(ar, *x);
   for (bool* x : {&s.continuous, &s.warm_start, &s.sleep.enabled, &s.penalty.is_explicit}) visit(ar, *x);
   StabilizationSettings& t = s.stabilization;
-  for (double* x : {&s.dt, &s.tolerance, &s.acceptable, &s.quickstep_relaxation, &s.max_work, &s.contact_margin,
-                    &s.restitution_threshold, &s.sleep.speed, &s.sleep.time, &s.penalty.stiffness,
-                    &s.penalty.damping, &s.penalty.tangential_share, &t.erp, &t.cfm, &t.beta, &t.gamma,
-                    &t.stiffness, &t.damping, &t.slop, &t.max_speed})
+  for (double* x : {&s.dt,
+                    &s.tolerance,
+                    &s.acceptable,
+                    &s.quickstep_relaxation,
+                    &s.max_work,
+                    &s.contact_margin,
+                    &s.restitution_threshold,
+                    &s.sleep.speed,
+                    &s.sleep.time,
+                    &s.penalty.stiffness,
+                    &s.penalty.damping,
+                    &s.penalty.tangential_share,
+                    &t.erp,
+                    &t.cfm,
+                    &t.beta,
+                    &t.gamma,
+                    &t.stiffness,
+                    &t.damping,
+                    &t.slop,
+                    &t.max_speed})
     visit(ar, *x);
 }
 
