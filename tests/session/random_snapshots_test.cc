@@ -146,8 +146,9 @@ TEST(RandomSnapshots, HoldEverything) {
 
 // A set that was shortened closed the loops of others, whose velocities the next step took from before; what
 // was frozen kept contacts that a copy did not know, and stood elsewhere where it had been moved by hand
-// before.
+// before; and which loops contradict each other was what an earlier step had found, where none looks at it.
 TEST(RandomSnapshots, OnceFailed) {
+  EXPECT_EQ(Trio({.scene = "delta", .seed = 100, .rounds = 2, .calls = 30}).run(), "");
   for (const int seed : {1015, 2061})
     EXPECT_EQ(Trio({.scene = "stewart", .seed = seed, .rounds = 2, .calls = 30}).run(), "");
   EXPECT_EQ(Trio({.scene = "grip", .seed = 3019, .rounds = 2, .calls = 30}).run(), "");
