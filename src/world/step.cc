@@ -90,7 +90,8 @@ void World::detach_broken() {
 void World::Impl::move_and_settle(double h) {
   std::fill(given_by_loops.begin(), given_by_loops.end(), 0.0);
   loop_turning.assign(model.loops.size(), {});
-  loop_stage.contradicts.assign(trees.size(), 0);  // where loops are held by position it is found out, else not
+  loop_stage.contradicts.assign(trees.size(),
+                                0);  // where loops are held by position it is found out, else not
   move_bodies(h);
   settle_loops(h);
   keep_group_momentum(h);
