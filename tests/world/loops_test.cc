@@ -203,7 +203,7 @@ TEST(Loops, ThoseOpenAtTheStartAreClosedByTheMotion) {
     ASSERT_LT((world.pose(beam).p - before).norm(), 0.05) << "in step " << k;
     ASSERT_LT(world.energies().total() - start, swing) << "in step " << k;
   }
-  EXPECT_EQ(made, 0);
+  EXPECT_LT(made, 1e-12);  // rounding of energies of some 1000 J
   EXPECT_LT(gap(), 0.1 * open);
 }
 
