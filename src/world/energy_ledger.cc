@@ -5,7 +5,8 @@
 //   o = h |v . grad U| + |dv|^2_M    what the integrator may be wrong by, of motions that it resolves     (3)
 //   c                                what it has lost so far, and may give back
 // with dv = v_free - v. W is that of efforts, drives, forces, kinematic bodies, of springs in place of
-// contacts and loops, and of overlaps that come apart, which lift what lies on them. At the end of the step
+// contacts and loops, and of overlaps that come apart, which lift what lies on them (energy_work.cc). At the
+// end of the step
 //   E+ <= E + W + c + o                                                                                   (4)
 //   c+ = min(c + E + W - E+, o)                                                                           (5)
 // Velocity first, then position, keeps H = E - h v . grad U / 2 rather than E (of a linear spring, exactly;
@@ -17,7 +18,6 @@
 // A set that has more is slowed down: energy_excess.cc.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "dynamics/body_pass.h"
@@ -26,7 +26,6 @@
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/model/configuration.h"
-#include "world/correct_positions.h"
 #include "world/dofs.h"
 #include "world/energy_ledger.h"
 #include "world/impl.h"
@@ -34,21 +33,31 @@
 
 namespace karakuri {
 
+using world_detail::add_work_of_overlaps;
+using world_detail::add_work_of_rows;
 using world_detail::copy_coordinates;
+using world_detail::drive_effort_at;
+using world_detail::driven_work;
 using world_detail::end_dof;
 using world_detail::energies_of;
 using world_detail::EnergyAccount;
 using world_detail::EnergySum;
+using world_detail::find_set;
 using world_detail::first_dof;
 using world_detail::for_each_of;
-using world_detail::HeldWork;
+using world_detail::is_driven_freely;
 using world_detail::kLittle;
 using world_detail::kWideOpen;
 using world_detail::look;
 using world_detail::loops_contradict;
 using world_detail::part_of_end;
 using world_detail::stay;
+using world_detail::sum_held_work;
 using world_detail::take_away;
+using world_detail::tree_of_row;
+using world_detail::work_of;
+using world_detail::work_of_forces;
+using world_detail::work_on_dofs;
 
 namespace {
 
@@ -126,19 +135,6 @@ void take_energies(const World::Impl& w, const Tree& tree, EnergyAccount& a) {
   a.motion = 0.5 * twice;
   a.height = height;
   a.fall = std::abs(fall);
-}
-
-/// Whether a dof has a drive that is no row.
-bool is_driven_freely(const World::Impl& w, int dof) {
-  return !w.driven_dofs.empty() && w.drives[dof].is_set() && !w.drive_is_row[dof];
-}
-
-/// Of a drive that is no row, at a dof's velocity [N or N m].
-double drive_effort_at(const World::Impl& w, int dof, double rate) {
-  const Drive& drive = w.drives[dof];
-  const double lead = w.implicit[dof] > 0 ? w.h_now : 0;
-  const double at = dof_position(w.model, as_vector(w.q_before), dof) + lead * rate;
-  return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
 }
 
 /// |h I^-1 (w x I w)|^2 in the metric of I, of a body alone in its tree: its momentum is kept, and its
@@ -230,11 +226,6 @@ void find_order(const World::Impl& w, int t, EnergyAccount& a) {
 
 // ---- sets of trees
 
-int find_set(std::vector<EnergyAccount>& accounts, int t) {
-  while (accounts[t].parent != t) t = accounts[t].parent = accounts[accounts[t].parent].parent;
-  return t;
-}
-
 /// All trees that a row acts on. Rows do not know of bodies that do not respond: they are the world to them.
 void join(World::Impl& w, const ImpulseRow& first) {
   int set = -1;
@@ -250,14 +241,6 @@ void join(World::Impl& w, const ImpulseRow& first) {
       set = set < 0 ? own : std::min(own, set);
     }
   }
-}
-
-/// The tree in whose account the work of a row is entered.
-int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
-  for (const ImpulseRow* row = &first; row; row = row->more)
-    for (const int body : {row->body, row->other})
-      if (w.tree_of[body] >= 0) return w.tree_of[body];
-  return -1;
 }
 
 /// @pre w.ws: poses at the start of the step
@@ -284,152 +267,6 @@ void join_all(World::Impl& w) {
     w.accounts[t].opened = w.accounts[t].opened || is_open(w, block);
   }
   for (const ImpulseRow& row : w.penalty_rows) join(w, row);
-}
-
-// ---- work
-
-/// Whether a row may give energy: it is driven, or gives back what it has taken, or undoes errors of
-/// positions by velocities.
-bool is_active(const World::Impl& w, const RowBlock& block, int row) {
-  return block.source == RowSource::kDrive || block.source == RowSource::kSpring ||
-         w.rows.compliance[row] > 0 || w.settings.stabilization.kind != Stabilization::kPosition;
-}
-
-/// Of impulses that act together, at the velocities at both ends of the step.
-struct Work {
-  double before = 0, after = 0;
-
-  void add(const World::Impl& w, const ImpulseRow& row, double impulse) {
-    double u = 0;
-    const std::span<const ImpulseRow> one(&row, 1);
-    row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
-    before += impulse * u;
-    row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
-    after += impulse * u;
-  }
-  /// What gives way has taken before what it gives.
-  double most(bool gives_way) const {
-    const double work = std::max(before, after);
-    return gives_way ? std::max(0.0, work) : work;
-  }
-};
-
-/// Of a row that holds what responds to what is kinematic.
-void add_work_of_hold(World::Impl& w, const RowBlock& block, int row, HeldWork& a) {
-  double u = 0;
-  row_velocities({&w.rows.impulses[row], 1}, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
-  const double impulse = w.total[row], carried = w.row_carried[row];
-  a.given -= impulse * carried;
-  a.received += impulse * u;
-  double pushes = 0, moves = 0;  // of all rows of its loop, as vectors
-  for (int i = block.row; i < block.row + block.size; ++i)
-    pushes += w.total[i] * w.total[i], moves += w.row_carried[i] * w.row_carried[i];
-  a.most += std::sqrt(pushes * moves) * impulse * impulse / pushes;
-  a.undone += std::abs(impulse * (u + carried + w.rows.bias[row]));
-  a.pressed += std::abs(impulse) * (std::abs(u) + std::abs(carried));
-}
-
-/// @pre trial_velocity at the end of the step
-void add_work_of_rows(World::Impl& w) {
-  for (const RowBlock& block : w.rows.blocks) {
-    const int t = tree_of_row(w, w.rows.impulses[block.row]);
-    if (t < 0) continue;
-    Work active;
-    for (int i = block.row; i < block.row + block.size; ++i) {
-      if (w.total[i] == 0) continue;
-      if (is_active(w, block, i))
-        active.add(w, w.rows.impulses[i], w.total[i]);
-      else if (w.has_unresponsive && is_held(block.source))
-        add_work_of_hold(w, block, i, w.accounts[t].held);
-      else if (w.has_unresponsive)
-        w.accounts[t].work -= w.total[i] * w.row_carried[i];
-    }
-    w.accounts[t].work += active.most(block.source != RowSource::kDrive);
-  }
-  for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) {
-    Work push;
-    push.add(w, w.penalty_rows[i], w.penalty_impulses[i]);
-    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.most(true);
-  }
-}
-
-/// What is kinematic gives to a set through loops that are held: at the start of the step, or along the chord
-/// that it leads to, which is no more than the impulses could give at its velocity, whichever way that turns.
-/// Rows that contradict each other are not solved, and press without bound: what they give is not needed to
-/// carry anything.
-double work_of(const HeldWork& set) {
-  constexpr double kUndone = 1e-3;
-  const bool contradicts = set.undone > kUndone * set.pressed;
-  if (contradicts) return std::min(0.0, set.received) + std::min(0.0, set.by_stages);
-  return std::max(set.given, std::min(set.received, set.most)) + set.by_stages;
-}
-
-/// Sums over sets. RK4 holds loops in its stages, where others do by rows.
-void sum_held_work(World::Impl& w) {
-  for (EnergyAccount& a : w.accounts) a.set_held = {};
-  for (std::size_t t = 0; t < w.trees.size(); ++t) {
-    const EnergyAccount& a = w.accounts[t];
-    if (!a.counts) continue;
-    HeldWork& set = w.accounts[find_set(w.accounts, static_cast<int>(t))].set_held;
-    if (w.integrator_of(static_cast<int>(t)) != Integrator::kRk4) set += a.held;
-    set.by_stages += w.given_by_loops[t];
-    if (loops_contradict(w, static_cast<int>(t))) set.undone = std::numeric_limits<double>::infinity();
-  }
-}
-
-/// Of an effort while a dof's velocity goes from one to another, as much as it can be; RK4 follows it on the
-/// way.
-double work_between(const World::Impl& w, double effort, double before, double after) {
-  const double mean = 0.5 * effort * (before + after);
-  return w.h_now *
-         (w.settings.integrator == Integrator::kRk4 ? mean : std::max(effort * before, effort * after));
-}
-
-/// Of efforts, and of drives that are no rows, while a tree's velocities go to these.
-double work_on_dofs(const World::Impl& w, const Tree& tree, const std::vector<double>& after) {
-  double work = 0;
-  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
-    if (w.effort[i] != 0) work += work_between(w, w.effort[i], w.v_before[i], after[i]);
-    if (is_driven_freely(w, i)) work += work_between(w, w.drive_effort_of(i), w.v_before[i], after[i]);
-  }
-  return work;
-}
-
-/// Of forces, at the velocities at both ends of the step, whatever way the body turns meanwhile.
-double work_of_forces(const World::Impl& w, const Tree& tree) {
-  double work = 0;
-  for (int i = tree.first; i < tree.last && !w.applied.empty(); ++i) {
-    const Force& f = w.f_ext[i];
-    const Velocity &a = w.ws.velocity[i], &b = w.trial_velocity[i];
-    work += w.h_now * (f.moment.norm() * std::max(Vec3(a.w).norm(), Vec3(b.w).norm()) +
-                       f.force.norm() * std::max(Vec3(a.v).norm(), Vec3(b.v).norm()));
-  }
-  return work;
-}
-
-/// Of efforts and of all drives on a set, while its velocities go to these.
-double driven_work(World::Impl& w, int set, const std::vector<double>& after) {
-  double work = 0;
-  for_each_of(w, set, [&](int, const Tree& tree) { work += work_on_dofs(w, tree, after); });
-  for (const RowBlock& block : w.rows.blocks) {
-    if (block.source != RowSource::kDrive) continue;
-    const int dof = block.index, t = w.tree_of[w.model.dofs[dof].body];
-    if (!w.accounts[t].counts || find_set(w.accounts, t) != set) continue;
-    const double impulse = w.rows.unit[block.row] * w.total[block.row];
-    work += std::max(impulse * w.v_before[dof], impulse * after[dof]);
-  }
-  return work;
-}
-
-/// Overlaps that come apart may lift what lies on them, as far as the forces between them over what is undone
-/// of their depths.
-void add_work_of_overlaps(World::Impl& w, double h) {
-  if (!w.is_shifted) return;
-  for (const RowBlock& block : w.rows.blocks) {
-    const double undone = -world_detail::wanted_shift(w, block, h);
-    const int t = undone > 0 ? tree_of_row(w, w.rows.impulses[block.row]) : -1;
-    if (t >= 0) w.accounts[t].stored += undone * std::max(0.0, w.total[block.row]) / h;
-  }
 }
 
 // ---- the end of the step

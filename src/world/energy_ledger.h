@@ -8,6 +8,14 @@ namespace karakuri::world_detail {
 /// Of the energy of motion that may be taken away while the way stays as it is: the two part by half of that.
 inline constexpr double kLittle = 0.1;
 
+// ---- sets
+
+/// The first tree of the set.
+inline int find_set(std::vector<EnergyAccount>& accounts, int t) {
+  while (accounts[t].parent != t) t = accounts[t].parent = accounts[accounts[t].parent].parent;
+  return t;
+}
+
 /// Calls f(t, tree) for the trees of a set.
 template <class F>
 void for_each_of(World::Impl& w, int set, F&& f) {
@@ -51,5 +59,44 @@ EnergySum take_away(World::Impl& w, int set, double most);
 
 /// Puts a set back to where it was at the start of the step. @return What it has then.
 EnergySum stay(World::Impl& w, int set);
+
+// ---- energy_work.cc
+
+/// The tree in whose account the work of a row is entered.
+inline int tree_of_row(const World::Impl& w, const ImpulseRow& first) {
+  for (const ImpulseRow* row = &first; row; row = row->more)
+    for (const int body : {row->body, row->other})
+      if (w.tree_of[body] >= 0) return w.tree_of[body];
+  return -1;
+}
+
+/// Whether a dof has a drive that is no row.
+inline bool is_driven_freely(const World::Impl& w, int dof) {
+  return !w.driven_dofs.empty() && w.drives[dof].is_set() && !w.drive_is_row[dof];
+}
+
+/// Of a drive that is no row, at a dof's velocity [N or N m].
+double drive_effort_at(const World::Impl& w, int dof, double rate);
+
+/// Enters what rows have given to their trees.  @pre trial_velocity at the end of the step
+void add_work_of_rows(World::Impl& w);
+
+/// Of efforts, and of drives that are no rows, while a tree's velocities go to these.
+double work_on_dofs(const World::Impl& w, const Tree& tree, const std::vector<double>& after);
+
+/// Of forces, at the velocities at both ends of the step, whatever way the body turns meanwhile.
+double work_of_forces(const World::Impl& w, const Tree& tree);
+
+/// Of efforts and of all drives on a set, while its velocities go to these.
+double driven_work(World::Impl& w, int set, const std::vector<double>& after);
+
+/// Enters what overlaps that come apart may lift.
+void add_work_of_overlaps(World::Impl& w, double h);
+
+/// Sums of what is kinematic gives through loops that are held, over sets.
+void sum_held_work(World::Impl& w);
+
+/// What that may be.
+double work_of(const HeldWork& set);
 
 }  // namespace karakuri::world_detail
