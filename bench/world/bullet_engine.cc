@@ -108,12 +108,9 @@ class Bullet : public Engine {
     world_->getSolverInfo().m_numIterations = s_.iterations;
     world_->getPairCache()->setOverlapFilterCallback(&filter_);
     objects_.resize(s_.bodies.size(), nullptr);
-    add_floor();
-    if (s_.articulated()) {
-      add_trees();
-    } else {
-      for (std::size_t i = 0; i < s_.bodies.size(); ++i) add_free(static_cast<int>(i));
-    }
+    add_still(keep(std::make_unique<btStaticPlaneShape>(btVector3(0, 0, 1), 0)), Transform::identity());
+    for (const Part& part : s_.fixed) add_still(convert(part.shape), part.X_BS);
+    add_trees();
   }
 
   ~Bullet() override {
@@ -166,6 +163,8 @@ class Bullet : public Engine {
     switch (shape.kind()) {
       case ShapeKind::kSphere: return keep(std::make_unique<btSphereShape>(size.x()));
       case ShapeKind::kCapsule: return keep(std::make_unique<btCapsuleShapeZ>(size.x(), 2 * size.z()));
+      case ShapeKind::kCylinder:
+        return keep(std::make_unique<btCylinderShapeZ>(btVector3(size.x(), size.x(), size.z())));
       case ShapeKind::kBox: {
         auto box = std::make_unique<btBoxShape>(bt(size));
         box->setSafeMargin(bt(size));
@@ -193,9 +192,9 @@ class Bullet : public Engine {
     return keep(std::move(compound));
   }
 
-  void add_floor() {
-    btCollisionShape* plane = keep(std::make_unique<btStaticPlaneShape>(btVector3(0, 0, 1), 0));
-    rigid_bodies_.push_back(std::make_unique<btRigidBody>(0, nullptr, plane));
+  void add_still(btCollisionShape* shape, const Transform& X) {
+    rigid_bodies_.push_back(std::make_unique<btRigidBody>(0, nullptr, shape));
+    rigid_bodies_.back()->setWorldTransform(bt(X));
     rigid_bodies_.back()->setFriction(s_.floor_friction);
     rigid_bodies_.back()->setUserIndex(-1);
     world_->addRigidBody(rigid_bodies_.back().get());
@@ -212,6 +211,7 @@ class Bullet : public Engine {
     body->setFriction(s_.body_friction);
     body->setUserIndex(index);
     body->setActivationState(DISABLE_DEACTIVATION);
+    body->setLinearVelocity(bt(plan.velocity));
     objects_[static_cast<std::size_t>(index)] = body.get();
     world_->addRigidBody(body.get());
     rigid_bodies_.push_back(std::move(body));
@@ -224,7 +224,10 @@ class Bullet : public Engine {
     while (first < links.size()) {
       std::size_t last = first + 1;
       while (last < links.size() && links[last].parent >= 0) ++last;
-      add_tree(links, first, last);
+      if (last == first + 1 && !links[first].hinge)
+        add_free(links[first].body);
+      else
+        add_tree(links, first, last);
       first = last;
     }
   }
@@ -233,14 +236,21 @@ class Bullet : public Engine {
     return {principal_of(link.inertia).axes, link.inertia.com};
   }
 
+  /// Links [first, last): the first one is the base, or hangs on a base that is the world.
   void add_tree(const std::vector<LinkPlan>& links, std::size_t first, std::size_t last) {
-    const LinkPlan& base = links[first];
-    auto body = std::make_unique<btMultiBody>(static_cast<int>(last - first) - 1, base.inertia.mass,
-                                              bt(principal_of(base.inertia).moments), false, false);
-    body->setBaseWorldTransform(bt(base.X_WL * principal_frame(base)));
-    for (std::size_t k = first + 1; k < last; ++k) {
-      const int parent = links[k].parent - static_cast<int>(first) - 1;
-      add_hinge(*body, static_cast<int>(k - first) - 1, parent, links[k], links[links[k].parent]);
+    static const LinkPlan kWorld;
+    const bool hangs = links[first].hinge != nullptr;
+    const LinkPlan& base = hangs ? kWorld : links[first];
+    const std::size_t from = hangs ? first : first + 1;
+    const auto index = [&](std::size_t k) { return static_cast<int>(k) - static_cast<int>(from); };
+    auto body = std::make_unique<btMultiBody>(
+        static_cast<int>(last - from), hangs ? 0 : base.inertia.mass,
+        hangs ? btVector3(0, 0, 0) : bt(principal_of(base.inertia).moments), hangs, false);
+    body->setBaseWorldTransform(bt(hangs ? Transform::identity() : base.X_WL * principal_frame(base)));
+    for (std::size_t k = from; k < last; ++k) {
+      const bool on_base = links[k].parent < static_cast<int>(from);
+      add_hinge(*body, index(k), on_base ? -1 : index(static_cast<std::size_t>(links[k].parent)), links[k],
+                on_base ? base : links[static_cast<std::size_t>(links[k].parent)]);
     }
     body->finalizeMultiDof();
     body->setHasSelfCollision(true);
@@ -248,8 +258,8 @@ class Bullet : public Engine {
     body->setAngularDamping(0);
     multi_world().addMultiBody(body.get());
     for (std::size_t k = first; k < last; ++k) {
-      if (links[k].real) add_collider(*body, static_cast<int>(k - first) - 1, links[k]);
-      if (k > first) add_rows(*body, static_cast<int>(k - first) - 1, *links[k].hinge);
+      if (links[k].real) add_collider(*body, index(k), links[k]);
+      if (links[k].hinge) add_rows(*body, index(k), *links[k].hinge);
     }
     multi_bodies_.push_back(std::move(body));
   }
@@ -319,6 +329,8 @@ class Bullet : public Engine {
 }  // namespace
 
 Made make_bullet(const Setup& setup) {
+  if (has_heightfield(setup))
+    return Diagnostic{Severity::kNote, "Bullet", "left out where there are hills", ""};
   if (largest_tree(setup) > kLongestChain) return too_slow("Bullet", setup, "a minute a step of a chain");
   return std::unique_ptr<Engine>(std::make_unique<Bullet>(setup));
 }

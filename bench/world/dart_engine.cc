@@ -166,6 +166,8 @@ class Dart : public Engine {
 }  // namespace
 
 Made make_dart(const Setup& setup) {
+  if (needs_world_shapes(setup))
+    return Diagnostic{Severity::kNote, "DART", "left out: only the floor is built there", ""};
   const int most = setup.articulated() ? kMostOfRobots : kMostBodies;
   if (static_cast<int>(setup.bodies.size()) > most) {
     return too_slow("DART", setup, "its contact problem is dense: more than a second a step");

@@ -9,7 +9,7 @@
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/world/contact.h"
 #include "karakuri/world/settings.h"
-#include "setup.h"
+#include "scenes/setup.h"
 
 namespace karakuri::bench {
 

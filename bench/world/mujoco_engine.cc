@@ -29,6 +29,8 @@ std::string place(const Transform& X) {
   return fmt::format(R"(pos="{}" quat="{}")", numbers(X.p), numbers(X.R));
 }
 
+double highest(const Heightfield& f) { return *std::max_element(f.heights.begin(), f.heights.end()); }
+
 struct File {
   std::string name;
   std::string text;
@@ -67,20 +69,39 @@ class Writer {
 {}</asset>
 <worldbody>
 <geom type="plane" size="0 0 1" friction="{:.17g}" condim="3"/>
-)",
+{})",
         s_.dt, cone_ == MujocoCone::kElliptic ? "elliptic" : "pyramidal", method(), contacts, rows, stack,
         s_.body_friction, s_.body_friction > 0 ? 3 : 1, s_.mujoco_geom, s_.mujoco_joint, meshes(),
-        s_.floor_friction);
+        s_.floor_friction, fixed());
+  }
+
+  std::string fixed() const {
+    std::string text;
+    for (std::size_t k = 0; k < s_.fixed.size(); ++k) {
+      const std::string rubs = fmt::format(R"(friction="{:.17g}" condim="3")", s_.floor_friction);
+      text += geom(-1, k, s_.fixed[k], rubs);
+    }
+    return text;
   }
 
   /// Newton's method factors one matrix for all bodies that touch: beyond some dozens conjugate gradients are
   /// faster.
-  const char* method() const { return !s_.articulated() && s_.bodies.size() > 50 ? "CG" : "Newton"; }
+  const char* method() const { return loose_bodies() > 50 ? "CG" : "Newton"; }
+
+  std::size_t loose_bodies() const {
+    std::vector<bool> has_child(s_.bodies.size(), false);
+    for (const BodyPlan& body : s_.bodies)
+      if (body.parent >= 0) has_child[static_cast<std::size_t>(body.parent)] = true;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < s_.bodies.size(); ++i) n += s_.bodies[i].is_free() && !has_child[i];
+    return n;
+  }
 
   /// A box has at most eight contacts on those below it, a robot's shape two on the floor; of many robots'
   /// shapes not all lie there.
   std::size_t most_contacts() const {
-    if (!s_.articulated()) return 200 + 9 * shape_count();
+    if (!s_.articulated() || loose_bodies() > 0) return 200 + 9 * shape_count();
+    if (s_.crowded) return 200 + 3 * shape_count();
     return 100 + (shape_count() < 500 ? 2 * shape_count() : shape_count() * 7 / 10);
   }
 
@@ -125,7 +146,18 @@ class Writer {
         text += "\"/>\n";
       }
     }
+    for (std::size_t k = 0; k < s_.fixed.size(); ++k) {
+      const Shape& shape = s_.fixed[k].shape;
+      if (shape.kind() == ShapeKind::kHeightfield) text += hills(k, shape.as_heightfield());
+    }
     return text;
+  }
+
+  /// Its heights are written into the model, see fill_heightfields().
+  static std::string hills(std::size_t k, const Heightfield& f) {
+    return fmt::format(
+        "<hfield name=\"m-1.{}\" nrow=\"{}\" ncol=\"{}\" size=\"{:.17g} {:.17g} {:.17g} 1\"/>\n", k, f.rows,
+        f.columns, -f.x0, -f.y0, highest(f));
   }
 
   void add_children(int parent, std::size_t file, int depth) {
@@ -146,7 +178,7 @@ class Writer {
   void add_body(int i, std::size_t file, int depth) {
     const BodyPlan& body = s_.bodies[i];
     std::string text = fmt::format("<body name=\"b{}\" {}>\n", i, place(body.X_PB));
-    if (body.parent < 0) text += "<freejoint/>\n";
+    if (body.is_free()) text += "<freejoint/>\n";
     for (std::size_t k = 0; k < body.hinges.size(); ++k) text += joint(i, k, body.hinges[k]);
     const Inertia inertia = inertia_of(body);
     const Principal principal = principal_of(inertia);
@@ -170,7 +202,7 @@ class Writer {
         limits);
   }
 
-  static std::string geom(int i, std::size_t k, const Part& part) {
+  static std::string geom(int i, std::size_t k, const Part& part, const std::string& more = "") {
     const Vec3& size = part.shape.size();
     std::string what;
     switch (part.shape.kind()) {
@@ -178,10 +210,14 @@ class Writer {
       case ShapeKind::kCapsule:
         what = fmt::format(R"(type="capsule" size="{:.17g} {:.17g}")", size.x(), size.z());
         break;
+      case ShapeKind::kCylinder:
+        what = fmt::format(R"(type="cylinder" size="{:.17g} {:.17g}")", size.x(), size.z());
+        break;
       case ShapeKind::kBox: what = fmt::format(R"(type="box" size="{}")", numbers(size)); break;
+      case ShapeKind::kHeightfield: what = fmt::format(R"(type="hfield" hfield="m{}.{}")", i, k); break;
       default: what = fmt::format(R"(type="mesh" mesh="m{}.{}")", i, k); break;
     }
-    return fmt::format("<geom {} {}/>\n", what, place(part.X_BS));
+    return fmt::format("<geom {} {} {}/>\n", what, place(part.X_BS), more);
   }
 
   const Setup& s_;
@@ -221,8 +257,12 @@ class Mujoco : public Engine {
         if (h.servo.used()) servos_.push_back(&h.servo);
       }
     }
+    fill_heightfields();
+    if (!d_) return;
     for (std::size_t i = 0; i < s_.bodies.size(); ++i) {
       ids_.push_back(mj_name2id(m_.get(), mjOBJ_BODY, fmt::format("b{}", i).c_str()));
+      if (!s_.bodies[i].velocity.isZero(0))
+        Eigen::Map<Vec3>(d_->qvel + m_->body_dofadr[ids_.back()]) = s_.bodies[i].velocity;
     }
   }
 
@@ -247,6 +287,17 @@ class Mujoco : public Engine {
   }
 
  private:
+  void fill_heightfields() {
+    int at = 0;
+    for (const Part& part : s_.fixed) {
+      if (part.shape.kind() != ShapeKind::kHeightfield) continue;
+      const Heightfield& f = part.shape.as_heightfield();
+      float* data = m_->hfield_data + m_->hfield_adr[at++];
+      const double unit = highest(f);
+      for (std::size_t k = 0; k < f.heights.size(); ++k) data[k] = static_cast<float>(f.heights[k] / unit);
+    }
+  }
+
   const Setup& s_;
   std::unique_ptr<mjModel, FreeModel> m_;
   std::unique_ptr<mjData, FreeData> d_;

@@ -182,6 +182,8 @@ class Ode : public Engine {
 }  // namespace
 
 Made make_ode(const Setup& setup) {
+  if (needs_world_shapes(setup))
+    return Diagnostic{Severity::kNote, "ODE", "left out: only the floor is built there", ""};
   for (const BodyPlan& body : setup.bodies) {
     if (body.parts[0].shape.kind() == ShapeKind::kHull) {
       return Diagnostic{Severity::kNote, "ODE", "left out: contacts of its convex polyhedra end the program",

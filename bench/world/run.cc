@@ -156,6 +156,7 @@ PhaseResult summary(const std::string& name, const std::vector<StepRecord>& reco
   PhaseResult result;
   result.phase = name;
   const double share = 1.0 / std::max(1, last - first);
+  double exchanged = 0;
   for (int k = first; k < last; ++k) {
     const StepRecord& r = records[static_cast<std::size_t>(k)];
     result.mean += 1e6 * share * r.seconds;
@@ -164,9 +165,13 @@ PhaseResult summary(const std::string& name, const std::vector<StepRecord>& reco
     result.penetration = std::max(result.penetration, r.penetration);
     result.residual = std::max(result.residual, r.report.residual);
     result.sweeps += share * r.report.sweeps;
+    result.newton += share * r.report.newton;
+    result.made += r.report.energy_made;
+    exchanged += r.report.energy_exchanged;
     result.unconverged += share * (r.report.status != solver::Status::kConverged);
     add(result.times, r.times, share);
   }
+  if (exchanged > 0) result.made /= exchanged;
   return result;
 }
 
@@ -210,8 +215,8 @@ std::vector<Vec3> starting_points(const Setup& setup, const std::vector<int>& ro
 
 }  // namespace
 
-std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers, const RunPlan& plan) {
-  const Setup setup = entry.make();
+std::vector<EngineResult> run(const Entry& entry, const Setup& setup, const std::vector<Stepper>& steppers,
+                              const RunPlan& plan) {
   const Steps steps = steps_of(entry, setup, plan.shorten);
   std::vector<Track> tracks(steppers.size());
   for (std::size_t k = 0; k < tracks.size(); ++k) {

@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "engine.h"
+#include "scenes/entries.h"
 
 namespace karakuri::bench {
-
-/// A stretch of simulated time that is told about by itself [s].
-struct Phase {
-  std::string name;
-  double from = 0, to = 0;
-};
-
-struct Entry {
-  std::string name;
-  std::function<Setup()> make;
-  std::string reference;  // the engine whose time is 1
-  std::vector<Phase> phases;
-  double stands_within =
-      0;                 // it stands if no body ends farther than this from where it began [m]; 0: no stack
-  bool is_timed = true;  // whether the reference's time is an aim
-};
 
 struct Stepper {
   std::string name;
@@ -38,7 +23,9 @@ struct PhaseResult {
   double penetration = 0;      // deepest [m]
   double residual = 0;         // largest of the steps, ours only [m/s]
   double sweeps = 0;           // mean, ours only
+  double newton = 0;           // mean, ours only
   double unconverged = 0;      // share of steps, ours only
+  double made = 0;             // energy made, of what was exchanged, ours only
   StepTimes times;             // mean, ours only [s]
 };
 
@@ -58,6 +45,7 @@ struct RunPlan {
 
 /// In each round all engines take turns of a few steps each: a disturbance meets all of them alike. An engine
 /// that takes more than a second for several steps is stopped.
-std::vector<EngineResult> run(const Entry& entry, const std::vector<Stepper>& steppers, const RunPlan& plan);
+std::vector<EngineResult> run(const Entry& entry, const Setup& setup, const std::vector<Stepper>& steppers,
+                              const RunPlan& plan);
 
 }  // namespace karakuri::bench

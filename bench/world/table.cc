@@ -8,7 +8,8 @@ namespace karakuri::bench {
 
 namespace {
 
-constexpr const char* kLine = "{:<22} {:<9} {:<16} {:>9} {:>9} {:>6} {:>8} {:>9} {:>9} {:>6} {:>9} {:>6}\n";
+constexpr const char* kLine =
+    "{:<22} {:<9} {:<16} {:>9} {:>9} {:>6} {:>8} {:>9} {:>9} {:>6} {:>6} {:>7} {:>9} {:>6}\n";
 
 /// Three digits, and the point where it is easy to read.
 std::string digits(double x) { return fmt::format("{:.{}f}", x, x < 10 ? 2 : x < 100 ? 1 : 0); }
@@ -44,6 +45,8 @@ nlohmann::json engine_json(const SceneResult& scene, const EngineResult& engine)
     if (engine.engine == kOurs) {
       row["residual"] = p.residual;
       row["sweeps"] = p.sweeps;
+      row["linear_solves"] = p.newton;
+      row["energy_made"] = p.made;
       row["unconverged"] = p.unconverged;
       row["times_us"] = times_json(p.times);
     }
@@ -70,7 +73,7 @@ const PhaseResult* SceneResult::find(const std::string& engine, const std::strin
 
 void print_head() {
   fmt::print(fmt::runtime(kLine), "scene", "phase", "engine", "mean[us]", "worst", "ratio", "contacts",
-             "depth[mm]", "residual", "sweeps", "moved[mm]", "stands");
+             "depth[mm]", "residual", "sweeps", "solves", "made", "moved[mm]", "stands");
 }
 
 void print_scene(const SceneResult& scene) {
@@ -87,7 +90,8 @@ void print_scene(const SceneResult& scene) {
                    reference ? fmt::format("{:.2f}", p->mean / reference->mean) : "-",
                    fmt::format("{:.0f}", p->contacts), fmt::format("{:.3f}", 1e3 * p->penetration),
                    ours ? fmt::format("{:.0e}", p->residual) : "",
-                   ours ? fmt::format("{:.1f}", p->sweeps) : "", moved_text(scene.entry, engine, last),
+                   ours ? fmt::format("{:.1f}", p->sweeps) : "", ours ? fmt::format("{:.1f}", p->newton) : "",
+                   ours ? fmt::format("{:.0e}", p->made) : "", moved_text(scene.entry, engine, last),
                    stands_text(scene.entry, engine, last));
       } else if (last) {
         fmt::print("{:<22} {:<9} {:<16} {:>9}  {}\n", name, phase_name, engine.engine, "-", engine.trouble);

@@ -5,66 +5,15 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
-#include "scenes.h"
+#include "scenes/robot_parts.h"
+#include "scenes/scenes.h"
 
 namespace karakuri::bench {
 
 namespace {
 
-constexpr double kDensity = 1000;  // MuJoCo's [kg/m^3]
-constexpr double kDegree = std::numbers::pi / 180;
-
-Part solid(const Shape& shape, const Transform& X_BS) {
-  return {shape, X_BS, solid_inertia(shape, kDensity).mass};
-}
-
-Part ball(double radius, const Vec3& at = Vec3::Zero()) {
-  return solid(Shape::sphere(radius), Transform::translation(at));
-}
-
-Part capsule(const Vec3& from, const Vec3& to, double radius) {
-  const Vec3 along = to - from;
-  const Mat3 R = Quat::FromTwoVectors(Vec3::UnitZ(), along).toRotationMatrix();
-  return solid(Shape::capsule(radius, 0.5 * along.norm()), {R, 0.5 * (from + to)});
-}
-
-/// Of MuJoCo's humanoid: all have an armature of 0.01 kg m^2.
-Hinge hinge(const Vec3& axis, double lower, double upper, double stiffness, double damping,
-            const Vec3& anchor = Vec3::Zero()) {
-  Hinge h;
-  h.axis = axis;
-  h.anchor = anchor;
-  h.lower = lower * kDegree;
-  h.upper = upper * kDegree;
-  h.stiffness = stiffness;
-  h.damping = damping;
-  h.armature = 0.01;
-  return h;
-}
-
-/// Adds bodies one after the other.
-class Builder {
- public:
-  Builder(Setup& setup, std::string prefix) : setup_(setup), prefix_(std::move(prefix)) {}
-
-  int add(const std::string& name, int parent, const Transform& X_PB, std::vector<Hinge> hinges,
-          std::vector<Part> parts) {
-    setup_.bodies.push_back({prefix_ + name, parent, X_PB, std::move(hinges), std::move(parts)});
-    return static_cast<int>(setup_.bodies.size()) - 1;
-  }
-  int add(const std::string& name, int parent, const Vec3& at, std::vector<Hinge> hinges,
-          std::vector<Part> parts) {
-    return add(name, parent, Transform::translation(at), std::move(hinges), std::move(parts));
-  }
-  void keep_apart(int a, int b) { setup_.apart.emplace_back(a, b); }
-
- private:
-  Setup& setup_;
-  std::string prefix_;
-};
-
 /// Right: side = -1. What lies in the plane of symmetry is mirrored in y; axes so that equal angles mirror.
-void add_leg(Builder& b, int pelvis, int waist, double side) {
+void add_leg(RobotBuilder& b, int pelvis, int waist, double side) {
   const std::string s = side < 0 ? "_right" : "_left";
   const Vec3 y = Vec3::UnitY();
   const int thigh = b.add(
@@ -82,7 +31,7 @@ void add_leg(Builder& b, int pelvis, int waist, double side) {
   b.keep_apart(waist, thigh);
 }
 
-void add_arm(Builder& b, int torso, double side) {
+void add_arm(RobotBuilder& b, int torso, double side) {
   const std::string s = side < 0 ? "_right" : "_left";
   const Vec3 across(0, -1, -side);
   const int upper = b.add("upper_arm" + s, torso, Vec3(0, 0.17 * side, 0.06),
@@ -93,8 +42,10 @@ void add_arm(Builder& b, int torso, double side) {
          ball(0.04, {0.18, -0.18 * side, 0.18})});
 }
 
+}  // namespace
+
 void add_mujoco_humanoid(Setup& setup, const std::string& prefix, const Transform& X_WB) {
-  Builder b(setup, prefix);
+  RobotBuilder b(setup, prefix);
   const int torso =
       b.add("torso", -1, X_WB, {},
             {capsule({0, -0.07, 0}, {0, 0.07, 0}, 0.07),
@@ -110,18 +61,7 @@ void add_mujoco_humanoid(Setup& setup, const std::string& prefix, const Transfor
   for (const double side : {-1.0, 1.0}) add_arm(b, torso, side);
 }
 
-/// A limb on one hinge held by a servo.
-Hinge held(const Vec3& axis, double stiffness, double target = 0, double swing = 0) {
-  Hinge h;
-  h.axis = axis;
-  h.armature = 0.01;
-  h.servo = {stiffness, 0.05 * stiffness, target, swing};
-  return h;
-}
-
-Part block(double mass, const Vec3& half, const Vec3& at) {
-  return {Shape::box(half), Transform::translation(at), mass};
-}
+namespace {
 
 /// The balls under one foot, in rows along it.
 std::vector<Part> sole(int count) {
@@ -138,7 +78,7 @@ std::vector<Part> sole(int count) {
 
 }  // namespace
 
-Setup falling_humanoids(int count) {
+Setup for_mujoco_humanoids() {
   Setup setup;
   setup.dt = 0.005;
   setup.floor_friction = 1;  // the larger of the floor's and the humanoid's, as MuJoCo takes it
@@ -146,10 +86,15 @@ Setup falling_humanoids(int count) {
   setup.iterations = 50;
   setup.mujoco_geom = R"(solimp=".9 .99 .003" solref=".015 1")";
   setup.mujoco_joint = R"(solimplimit="0 .99 .01")";
-  Random random(5);
+  return setup;
+}
+
+Setup falling_humanoids(int count, std::uint64_t seed) {
+  Setup setup = for_mujoco_humanoids();
+  Random random(5 + seed);
   const int columns = static_cast<int>(std::ceil(std::sqrt(count)));
   for (int k = 0; k < count; ++k) {
-    const bool first = k == 0;
+    const bool first = k == 0 && seed == 0;
     const Vec3 turn(random.uniform(-0.3, 0.3), random.uniform(-0.3, 0.3), random.uniform(-3, 3));
     const Vec3 at(2.5 * (k % columns), 2.5 * (k / columns), first ? 1.4 : 1.4 + random.uniform(0, 0.3));
     const std::string prefix = count == 1 ? "" : fmt::format("{}.", k);
@@ -163,7 +108,7 @@ Setup standing_humanoid(int contacts) {
   setup.dt = 0.005;
   setup.floor_friction = setup.body_friction = 0.8;
   setup.iterations = 50;
-  Builder b(setup, "");
+  RobotBuilder b(setup, "");
   const Vec3 x = Vec3::UnitX(), y = Vec3::UnitY(), z = Vec3::UnitZ();
   const double leg = 0.4, bend = 0.3;  // upper and lower leg [m]; how the knee stands, half of it [rad]
   const double height = 2 * leg * std::cos(bend) + 0.07 + 0.1;
@@ -201,7 +146,7 @@ Setup chain_on_floor(int links) {
   setup.dt = 0.005;
   setup.floor_friction = setup.body_friction = 0.5;
   setup.iterations = 50;
-  Builder b(setup, "");
+  RobotBuilder b(setup, "");
   const std::vector<Part> part{capsule({0.05, 0, 0}, {0.15, 0, 0}, radius)};
   int at = b.add("0", -1, Vec3(0, 0, radius + 0.05), {}, part);
   for (int k = 1; k < links; ++k) {

@@ -5,7 +5,7 @@
 
 #include "karakuri/core/random.h"
 #include "karakuri/spatial/rotation.h"
-#include "scenes.h"
+#include "scenes/scenes.h"
 
 namespace karakuri::bench {
 
@@ -13,14 +13,7 @@ namespace {
 
 constexpr double kBoxMass = 1000;  // [kg]
 constexpr double kGap = 0.05;      // between neighbours in a row [m]
-
-void add_solid(Setup& setup, const Shape& shape, double mass, const Transform& X_WB) {
-  BodyPlan body;
-  body.name = fmt::format("body{}", setup.bodies.size());
-  body.X_PB = X_WB;
-  body.parts.push_back({shape, Transform::identity(), mass});
-  setup.bodies.push_back(body);
-}
+constexpr double kLoose = 0.02;    // they may be put from their places [m]
 
 void add_box(Setup& setup, const Vec3& at) {
   add_solid(setup, Shape::box({0.5, 0.5, 0.5}), kBoxMass, Transform::translation(at));
@@ -39,18 +32,21 @@ Vec3 random_turn(Random& random, double reach) {
 
 Setup pyramid(int rows) {
   Setup setup;
+  setup.loose_by = kLoose;
   for (int r = 0; r < rows; ++r) add_row(setup, rows - r, 0, 0.5 + r);
   return setup;
 }
 
 Setup wall(int rows) {
   Setup setup;
+  setup.loose_by = kLoose;
   for (int r = 0; r < rows; ++r) add_row(setup, 10 - r % 2, 0, 0.5 + r);
   return setup;
 }
 
 Setup solid_pyramid(int layers) {
   Setup setup;
+  setup.loose_by = kLoose;
   for (int r = 0; r < layers; ++r) {
     const int n = layers - r;
     for (int k = 0; k < n; ++k) add_row(setup, n, (1 + kGap) * (k - 0.5 * (n - 1)), 0.5 + r);
@@ -58,9 +54,9 @@ Setup solid_pyramid(int layers) {
   return setup;
 }
 
-Setup pile(int nx, int ny, int nz) {
+Setup pile(int nx, int ny, int nz, std::uint64_t seed) {
   Setup setup;
-  Random random(11);
+  Random random(11 + seed);
   for (int k = 0; k < nz; ++k) {
     for (int j = 0; j < ny; ++j) {
       for (int i = 0; i < nx; ++i) {

@@ -1,13 +1,19 @@
-#include "setup.h"
+#include "scenes/setup.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
+#include "karakuri/core/random.h"
+
 namespace karakuri::bench {
 
-double Servo::target_at(double time) const { return target + swing * std::sin(2 * std::numbers::pi * time); }
+double Servo::target_at(double time) const {
+  return target + swing * std::sin(2 * std::numbers::pi * time) + rate * time;
+}
 
 bool Setup::articulated() const {
   return std::any_of(bodies.begin(), bodies.end(), [](const BodyPlan& b) { return !b.hinges.empty(); });
@@ -15,7 +21,7 @@ bool Setup::articulated() const {
 
 int Setup::dofs() const {
   int n = 0;
-  for (const BodyPlan& b : bodies) n += b.parent < 0 ? 6 : static_cast<int>(b.hinges.size());
+  for (const BodyPlan& b : bodies) n += b.is_free() ? 6 : static_cast<int>(b.hinges.size());
   return n;
 }
 
@@ -27,6 +33,85 @@ int largest_tree(const Setup& setup) {
     ++size[static_cast<std::size_t>(root[i])];
   }
   return *std::max_element(size.begin(), size.end());
+}
+
+bool needs_world_shapes(const Setup& setup) {
+  return !setup.fixed.empty() || std::any_of(setup.bodies.begin(), setup.bodies.end(), [](const BodyPlan& b) {
+    return b.parent < 0 && !b.hinges.empty();
+  });
+}
+
+bool has_heightfield(const Setup& setup) {
+  return std::any_of(setup.fixed.begin(), setup.fixed.end(),
+                     [](const Part& part) { return part.shape.kind() == ShapeKind::kHeightfield; });
+}
+
+namespace {
+
+Shape scaled(const Shape& shape, double by) {
+  const Vec3 size = by * shape.size();
+  switch (shape.kind()) {
+    case ShapeKind::kSphere: return Shape::sphere(size.x());
+    case ShapeKind::kCapsule: return Shape::capsule(size.x(), size.z());
+    case ShapeKind::kCylinder: return Shape::cylinder(size.x(), size.z());
+    case ShapeKind::kBox: return Shape::box(size);
+    case ShapeKind::kHull: {
+      std::vector<Vec3> points;
+      for (int v = 0; v < shape.as_hull().vertex_count; ++v) points.push_back(by * shape.as_hull().vertex(v));
+      return Shape::hull(make_convex_hull(points).value());
+    }
+    default: return shape;
+  }
+}
+
+void scale(Part& part, double by) {
+  part.shape = scaled(part.shape, by);
+  part.X_BS.p *= by;
+  part.mass *= by * by * by;
+}
+
+/// What only stands or falls: everything as large by `by`.
+void scale(Setup& setup, double by) {
+  for (BodyPlan& body : setup.bodies) {
+    body.X_PB.p *= by;
+    for (Part& part : body.parts) scale(part, by);
+  }
+  for (Part& part : setup.fixed) scale(part, by);
+  setup.loose_by *= by;
+}
+
+}  // namespace
+
+Setup varied(Setup setup, std::uint64_t seed) {
+  if (seed == 0) return setup;
+  // robots have servos and springs that suit their sizes and masses
+  const double sizes = setup.articulated() ? 1 : 1.25, masses = setup.articulated() ? 1.05 : 1.25;
+  Random random(seed);
+  const auto factor = [&](double most) { return std::exp(random.uniform(-1, 1) * std::log(most)); };
+  scale(setup, factor(sizes));
+  const double friction = factor(1.1);
+  setup.floor_friction *= friction;
+  setup.body_friction *= friction;
+  for (BodyPlan& body : setup.bodies) {
+    const double by = factor(masses);
+    for (Part& part : body.parts) part.mass *= by;
+    if (!body.is_free()) continue;
+    const double reach = setup.loose_by;
+    body.X_PB.p += Vec3(random.uniform(-reach, reach), random.uniform(-reach, reach), 0);
+  }
+  return setup;
+}
+
+BodyPlan& add_solid(Setup& setup, const Shape& shape, double mass, const Transform& X_WB) {
+  BodyPlan body;
+  body.name = fmt::format("body{}", setup.bodies.size());
+  body.X_PB = X_WB;
+  body.parts.push_back({shape, Transform::identity(), mass});
+  return setup.bodies.emplace_back(std::move(body));
+}
+
+void add_fixed(Setup& setup, const Shape& shape, const Transform& X_WS) {
+  setup.fixed.push_back({shape, X_WS, 0});
 }
 
 Inertia inertia_of(const BodyPlan& body) {
