@@ -199,10 +199,10 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   }
 }
 
+/// @pre slot.may_walk
 void assemble_by_vectors(const World::Impl& w, BlockList blocks, Slot& slot) {
   Problem& p = slot.problem;
   p.clear(OperatorKind::kMatrixFree);
-  slot.may_walk = may_walk(w, blocks);
   slot.written_out.assign(slot.impulses.begin(), slot.impulses.end());
   for (ImpulseRow& row : slot.written_out) {
     for (std::int32_t* body : {&row.body, &row.other})
@@ -232,10 +232,15 @@ void assemble(const World::Impl& w, BlockList blocks, Slot& slot) {
   slot.can_answer = false;
   gather_rows(w, blocks, slot);
   if (assemble_carried(w, blocks, slot)) return;
-  if (slot.impulses.size() <= kDenseRows)
-    assemble_dense(w, blocks, slot);
-  else
-    assemble_by_vectors(w, blocks, slot);
+  if (slot.impulses.size() <= kDenseRows) return assemble_dense(w, blocks, slot);
+  slot.may_walk = may_walk(w, blocks);
+  assemble_by_vectors(w, blocks, slot);
+}
+
+void assemble_written_out(const World::Impl& w, BlockList blocks, Slot& slot) {
+  gather_rows(w, blocks, slot);
+  slot.may_walk = false;
+  assemble_by_vectors(w, blocks, slot);
 }
 
 /// The same as add_laws() of all, in one go: problems of robots are so small that this is seen.

@@ -15,6 +15,9 @@ inline constexpr double kAcceptedAtRest = 1e-2;
 /// A = y^T D^-1 y.
 void assemble(const World::Impl& w, BlockList blocks, Slot& slot);
 
+/// The same in response vectors whatever the size, and no tree walked along.
+void assemble_written_out(const World::Impl& w, BlockList blocks, Slot& slot);
+
 /// The same of rows that act on few bodies, in these bodies' ways to move; see assemble_carried.cc. @return
 /// Whether they do.
 /// @pre slot.impulses

@@ -14,6 +14,7 @@
 #include "world/heap.h"
 #include "world/impl.h"
 #include "world/island_task.h"
+#include "world/observe.h"
 #include "world/towers.h"
 
 namespace karakuri {
@@ -472,6 +473,7 @@ void World::Impl::solve_islands(double h) {
   correction.assign(rows.impulses.size(), 0.0);
   for (Slot& slot : slots) slot.corrected = false;
   v_answered = v_free;
+  const world_detail::IslandWindow window(*this, h);
   accept_what_holds(h);
   solve_loops_alone();
   world_detail::solve_towers(*this, h);
@@ -505,6 +507,7 @@ void World::Impl::solve_islands(double h) {
     if (island.report.status != solver::Status::kConverged) report.status = island.report.status;
   }
   for (const Contact& c : contacts) report.penetration = std::max(report.penetration, -c.separation);
+  window.close();
 }
 
 }  // namespace karakuri
