@@ -38,13 +38,23 @@ TreeMotion motion_of(World::Impl& w, int set) {
   return sum_of(w.group_now);
 }
 
+/// (1). @param motion  its energy
+struct Parts {
+  RigidMotion rigid;
+  double linear, turning, within;
+
+  Parts(World::Impl& w, int set, double motion) {
+    const TreeMotion sum = motion_of(w, set);
+    rigid = rigid_motion(sum);
+    turning = 0.5 * rigid.angular.dot(sum.momentum.moment);
+    linear = 0.5 * rigid.linear.dot(sum.momentum.force);
+    within = std::max(0.0, motion - turning - linear);
+  }
+};
+
 /// (1). @param excess  of energy
 void slow_within(World::Impl& w, int set, double motion, double excess) {
-  const TreeMotion sum = motion_of(w, set);
-  const RigidMotion rigid = rigid_motion(sum);
-  const double turning = 0.5 * rigid.angular.dot(sum.momentum.moment);
-  const double linear = 0.5 * rigid.linear.dot(sum.momentum.force);
-  const double within = std::max(0.0, motion - turning - linear);
+  const auto [rigid, linear, turning, within] = Parts(w, set, motion);
   const auto take = [&](double energy) {  // scales what has this energy
     if (!(excess > 0)) return 1.0;
     const double taken = std::min(excess, energy);
@@ -254,7 +264,8 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
   }
   if (share == fits) return;
   take_share(w, set, anchored, fits, motion);
-  close_again(w, set);
+  // Where loops contradict each other, what is kinematic would impose velocities on what stays where it is.
+  if (fits > 0 || !loops_contradict(w, set)) close_again(w, set);
 }
 
 /// What has to go; what is slower then has been lifted by more of its way.
@@ -264,6 +275,16 @@ double excess_of(const World::Impl& w, int set, const EnergySum& sum, double mos
   if (!(excess > 0) || !(a.risen > 0)) return excess;
   const double slower = 1 - std::sqrt(1 - excess / sum.motion);
   return std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
+}
+
+/// Whether so much has to go that the way is to be shortened with the velocities. Of what nothing fixed acts
+/// on, that is the motion within, which goes first, however little of all it is.
+bool is_much(World::Impl& w, int set, const EnergySum& sum, double most) {
+  constexpr double kRounding = 1e-14;  // of the energies that the motion within is left of
+  const double excess = sum.energy() - most;
+  if (w.accounts[set].anchored || !(excess > 0)) return excess > kLittle * sum.motion;
+  const double within = Parts(w, set, sum.motion).within;
+  return excess > kLittle * (within > kRounding * sum.motion ? within : sum.motion);
 }
 
 /// What nothing else slows down enough stops where it was.
@@ -282,7 +303,7 @@ EnergySum take_away(World::Impl& w, int set, double most) {
   EnergySum sum = energies_of(w, set);
   if (is_left_open(w, set) && sum.energy() - most > kLittle * sum.motion) loosen(w, set, most);
   sum = energies_of(w, set);
-  if (sum.energy() - most > kLittle * sum.motion) shorten(w, set, a.anchored, most);
+  if (is_much(w, set, sum, most)) shorten(w, set, a.anchored, most);
   sum = energies_of(w, set);
   if (const double excess = excess_of(w, set, sum, most); excess > 0) {
     const double share = std::sqrt(1 - excess / sum.motion);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
@@ -107,6 +108,17 @@ double beside_stop(double effort, double stop) {
                     : std::min(0.0, effort + std::max(0.0, stop));
 }
 
+/// The fastest that a body without others may spin on its way, by Euler's equations, which keep its energy:
+/// about the axis of its least moment. What it has at either end says little of that where these differ.
+double fastest_spin(const Model& model, const Body& body, const State& state) {
+  const FreeBody& free = model.free_bodies[body.extra];
+  const double *q = state.q.data() + body.first_q + 3, *v = state.v.data() + body.first_v + 3;
+  const Vec3 spin = Mat3(free.axes).transpose() * (Quat(q[0], q[1], q[2], q[3]).conjugate() * Vec3(v));
+  const Vec3 moments = free.moments;
+  const double twice_energy = moments.dot(spin.cwiseAbs2());
+  return moments.minCoeff() > 0 ? std::sqrt(twice_energy / moments.minCoeff()) : 0;
+}
+
 double clamp_between(double x, double a, double b) { return std::clamp(x, std::min(a, b), std::max(a, b)); }
 
 }  // namespace
@@ -204,9 +216,9 @@ void PassivityJudge::add_energies(const World& world, Moment& out) {
 }
 
 /// Of what the drives gave, which is within their limits, on the way or at a velocity; what the joint's stop
-/// holds of it does no work. The stop of a rotation acts along the axis that it is turned about, and is told
-/// as its first dof's. Where energy was taken away, velocities at the end are not those that they acted at,
-/// and what they took is not asked for.
+/// holds of it does no work. The stop of a rotation acts along the axis that it is turned about, on all three
+/// dofs, and is told as its first one's. Where energy was taken away, velocities at the end are not those
+/// that they acted at, and what they took is not asked for.
 double PassivityJudge::drive_work(const World& world) const {
   double work = 0;
   Eigen::VectorXd moved(model_.nv);
@@ -227,7 +239,6 @@ double PassivityJudge::drive_work(const World& world) const {
       given.tail<3>() += (beside_stop(along, load.limit[count - 3]) - along) * axis;
     }
     for (int k = 0; k < count; ++k) {
-      if (!world.drive(joint.id, k).is_set()) continue;
       const int i = joint.first_v + k;
       const double most = std::max(
           {given[k] * h_ * now_.state.v[i], given[k] * h_ * before_.state.v[i], given[k] * moved[i]});
@@ -238,7 +249,8 @@ double PassivityJudge::drive_work(const World& world) const {
 }
 
 /// Of contacts, and of joints that close loops, on trees that move as they like, at most: what each of them
-/// takes is not counted, and what holds a joint turns within the step.
+/// takes is not counted, what holds a joint turns within the step, and what slides along a guide that turns
+/// comes to where that is faster.
 double PassivityJudge::kinematic_work(const World& world) const {
   if (std::all_of(held_.begin(), held_.end(), [](std::uint8_t held) { return held == 0; })) return 0;
   const Model& model = world.model();
@@ -246,7 +258,7 @@ double PassivityJudge::kinematic_work(const World& world) const {
   const auto velocity_at = [&](const Workspace& ws, LinkId link, const Vec3& at) -> Motion {
     const int t = tree_of(model, link);
     if (t < 0 || !held_[t]) return {};
-    return point_velocity(model, ws, link, link_pose(model, start_, link).inverse_apply(at));
+    return point_velocity(model, ws, link, link_pose(model, ws, link).inverse_apply(at));
   };
   const auto held_velocity = [&](LinkId link, const Vec3& at) { return velocity_at(start_, link, at); };
   for (const Contact& c : world.contacts()) {
@@ -257,8 +269,8 @@ double PassivityJudge::kinematic_work(const World& world) const {
   const auto add_loop = [&](JointId id, LinkId parent, LinkId child, const Transform& X_CM) {
     const Force on_child = world.load(id).wrench;
     for (const LinkId link : {parent, child}) {
-      const Vec3 at = link_pose(model, start_, child) * X_CM.p;
-      const Motion v = velocity_at(start_, link, at), after = velocity_at(ws_, link, at);
+      const Motion v = velocity_at(start_, link, link_pose(model, start_, child) * X_CM.p),
+                   after = velocity_at(ws_, link, link_pose(model, ws_, child) * X_CM.p);
       work += h_ * (on_child.force.norm() * std::max(v.linear.norm(), after.linear.norm()) +
                     on_child.moment.norm() * std::max(v.angular.norm(), after.angular.norm()));
     }
@@ -294,14 +306,27 @@ double PassivityJudge::stored_now(const World& world) const {
   return sum;
 }
 
-/// The velocity that leads to q' of (2).
-Eigen::VectorXd PassivityJudge::way(const World& world) const {
+/// How far trees are above where a velocity leads from the start of the step, raised where they were less.
+void PassivityJudge::raise_lift(const World& world, const Eigen::VectorXd& velocity,
+                                std::vector<double>& lift) {
+  straight_.state = before_.state;
+  integrate(model_, straight_.state.q_view(), velocity, h_);
+  straight_.smooth.setZero(model_.nv);
+  update_poses(model_, straight_.state, ws_);
+  add_energies(world, straight_);
+  for (std::size_t t = 0; t < held_.size(); ++t)
+    lift[t] = std::max(lift[t], now_.potential_of_tree[t] - straight_.potential_of_tree[t]);
+}
+
+/// (3). RK4 and explicit Euler move trees that turn far, or that something stops, as the others do all trees:
+/// by the velocity at the end.
+double PassivityJudge::lift_now(const World& world) {
   const Eigen::VectorXd before = before_.state.v_view(), after = now_.state.v_view();
-  switch (world.settings().integrator) {
-    case Integrator::kExplicit: return before;
-    case Integrator::kRk4: return 0.5 * (before + after);
-    default: return after;
-  }
+  std::vector<double> lift(held_.size(), 0.0);
+  raise_lift(world, after, lift);
+  if (world.settings().integrator == Integrator::kExplicit) raise_lift(world, before, lift);
+  if (world.settings().integrator == Integrator::kRk4) raise_lift(world, 0.5 * (before + after), lift);
+  return std::min(std::accumulate(lift.begin(), lift.end(), 0.0), stored_now(world));
 }
 
 void PassivityJudge::fail(const char* fault, std::string detail) {
@@ -346,15 +371,7 @@ void PassivityJudge::judge_energy(const World& world) {
   const double exchanged = std::abs(gained) + std::abs(raised) + 0.5 * of_responding(change, Mchange);  // (4)
   update_velocities(model_, now_.state, ws_);
   const double work = drive_work(world) + kinematic_work(world) + spring_work(world);
-  straight_.state = before_.state;
-  integrate(model_, straight_.state.q_view(), way(world), h_);
-  straight_.smooth.setZero(model_.nv);
-  update_poses(model_, straight_.state, ws_);
-  add_energies(world, straight_);
-  double lift = 0;
-  for (std::size_t t = 0; t < held_.size(); ++t)
-    lift += std::max(0.0, now_.potential_of_tree[t] - straight_.potential_of_tree[t]);
-  lift = std::min(lift, stored_now(world));  // (3)
+  const double lift = lift_now(world);
   double pushes = 0;
   for (const Contact& c : world.contacts()) pushes += h_ * c.force.norm();
   level_ += work + lift + kShare * exchanged + pushes * world.effective_settings().acceptable;
@@ -383,6 +400,9 @@ double PassivityJudge::turn_of(int t) const {
   for (int i = first.first_v; i < last.first_v + last.dofs; ++i)
     if (model_.dofs[i].kind != DofKind::kTranslation)
       turn += h_ * std::max(std::abs(before_.state.v[i]), std::abs(now_.state.v[i]));
+  if (first.alone)
+    turn = std::max(turn, h_ * std::max(fastest_spin(model_, first, before_.state),
+                                        fastest_spin(model_, first, now_.state)));
   return turn;
 }
 

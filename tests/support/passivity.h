@@ -75,7 +75,8 @@ class PassivityJudge {
   double drive_work(const World& world) const;
   double kinematic_work(const World& world) const;
   double stored_now(const World& world) const;
-  Eigen::VectorXd way(const World& world) const;
+  void raise_lift(const World& world, const Eigen::VectorXd& velocity, std::vector<double>& lift);
+  double lift_now(const World& world);
   void judge_soundness(const World& world);
   void judge_energy(const World& world);
   double spring_work(const World& world) const;

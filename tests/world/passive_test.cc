@@ -61,14 +61,15 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
   const std::pair<WorldKind, std::vector<std::uint64_t>> kinds[] = {
       {WorldKind::kTrees, {117, 909, 2088}},
       {WorldKind::kLoops, {334, 847, 3043, 4429, 4699, 6112, 6634}},
-      {WorldKind::kDrives, {6311}},
+      {WorldKind::kDrives, {6311, 20414}},
       {WorldKind::kMeshes, {894, 2091}},
       {WorldKind::kBouncing, {481, 688, 3181}},
       {WorldKind::kKinematic, {1085, 2444, 3083}},
       {WorldKind::kModels, {42, 492, 690, 2490}},
-      {WorldKind::kMixed, {45,   46,   61,   93,   103,  124,  259,  358,  466,  502,  610,
-                           1033, 4075, 4822, 5200, 5452, 5470, 6721, 6991, 8179, 30014}},
-      {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445, 6848}},
+      {WorldKind::kMixed, {45,   46,   61,   93,   103,  124,  259,  358,  466,  502,   610,   1033, 4075,
+                           4822, 5200, 5452, 5470, 6721, 6775, 6991, 8179, 9637, 20131, 20167, 30014}},
+      {WorldKind::kBin, {20758}},
+      {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445, 6848, 9341, 9377}},
   };
   std::vector<RandomWorld> worlds;
   for (const auto& [kind, seeds] : kinds)
