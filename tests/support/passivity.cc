@@ -87,17 +87,29 @@ std::vector<std::uint8_t> trees_awake(const World& world) {
   return awake;
 }
 
-/// From the origin of the root to the end of the tree's shapes, at most.
+/// From the origin of the root to the end of the tree's shapes, and from its joint to the centres of mass.
 std::vector<double> tree_sizes(const World& world) {
   const Model& model = world.model();
   std::vector<double> size(model.trees.size(), 0);
+  const Mechanism& mechanism = world.scene().mechanism;
+  const auto root_of = [&](int t) {
+    return std::find_if(model.links.begin(), model.links.end(),
+                        [&](const LinkEntry& l) { return l.body == model.trees[t].first; })
+        ->id;
+  };
   for (const ColliderInfo& c : world.colliders()) {
     const int t = tree_of(model, c.link);
     if (t < 0) continue;
-    const LinkEntry& root = *std::find_if(model.links.begin(), model.links.end(),
-                                          [&](const LinkEntry& l) { return l.body == model.trees[t].first; });
-    const Vec3 apart = world.pose(c.link) * c.X_LS.p - world.pose(root.id).p;
+    const Vec3 apart = world.pose(c.link) * c.X_LS.p - world.pose(root_of(t)).p;
     size[t] = std::max(size[t], apart.norm() + bounding_radius(world.scene().shapes[c.shape]));
+  }
+  for (const LinkEntry& link : model.links) {
+    const int t = tree_of(model, link.body);
+    if (t < 0) continue;
+    const LinkId root = root_of(t);
+    const Vec3 joint = world.pose(root) * mechanism.joint(mechanism.link(root).joint).X_CM.p;
+    const Vec3 com = world.pose(link.id) * mechanism.link(link.id).inertia.com;
+    size[t] = std::max(size[t], (com - joint).norm());
   }
   return size;
 }

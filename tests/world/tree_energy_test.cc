@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "support/passivity.h"
 #include "support/test_models.h"
 #include "world/energy.h"
 #include "world/scenes.h"
@@ -55,11 +56,15 @@ struct Rise {
   double whole = 0;  // most above the start, of the most kinetic energy by then
   bool finite = true;
 };
-Rise run(std::uint64_t seed, Integrator integrator, double h, double speed) {
+World start(std::uint64_t seed, Integrator integrator, double h, double speed) {
   World world = make_world(random_scene(seed), with(integrator, h));
   Random random(seed + 1);
   const State state = test::random_state(world.model(), random, speed);
   world.set_state(state.q, state.v);
+  return world;
+}
+Rise run(std::uint64_t seed, Integrator integrator, double h, double speed) {
+  World world = start(seed, integrator, h, speed);
   Rise rise;
   const double start = energy_of(world).sum();
   double before = start, most = energy_of(world).kinetic;
@@ -109,11 +114,23 @@ TEST(TreeEnergy, UndrivenTreesStayFiniteSlow) {
         EXPECT_TRUE(run(seed, integrator, h, 5).finite) << name_of(integrator) << " " << h << " " << seed;
 }
 
-// At a step of a second, velocity first holds what it has to rounding of what its kicks cancel to.
+// At a step of a second, what swings within it may have its energy wrong by what gravity does in a step
+// (support/passivity.h (1)), which is not little beside what a slow tree has, and by no more than that: the
+// judge sees to it that energy rises by two such swings at most. Where joints turn by many radians in a step,
+// positions are not compared with velocities.
 TEST(TreeEnergy, UndrivenTreesGainNothingAtASecond) {
   for (const Integrator integrator : {Integrator::kSemiImplicit, Integrator::kSymplectic})
-    for (std::uint64_t seed = 0; seed < 40; ++seed)
-      EXPECT_LT(run(seed, integrator, 1.0, 5).whole, 1e-2) << name_of(integrator) << " " << seed;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      World world = start(seed, integrator, 1.0, 5);
+      test::PassivityJudge judge(world);
+      for (int n = 0; n < 4 && judge.verdict().holds(); ++n) {
+        world.step();
+        judge.look(world);
+      }
+      const test::Verdict& v = judge.verdict();
+      EXPECT_TRUE(v.holds() || v.fault == "position and velocity part")
+          << name_of(integrator) << " " << seed << ": " << v.fault << " " << v.detail;
+    }
 }
 
 // What was kept from being made is told, and at steps that resolve the motion there is nothing to tell.
