@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "karakuri/spatial/rotation.h"
 #include "world/spin_inertia.h"
@@ -36,28 +37,44 @@ bool scale_to_energy(Vec3& squares, const Vec3& inverse_moments, double twice_en
   return true;
 }
 
-/// (3). What has no moment about an axis has no momentum there.
-void mix_to_energy(Vec3& squares, const Vec3& moments, const Vec3& inverse_moments, double twice_energy) {
-  const double now = squares.dot(inverse_moments);
-  int axis = 0;
-  const double sign = now > twice_energy ? 1 : -1;  // to the largest moment, or to the smallest
-  for (int i = 1; i < 3; ++i)
-    if (inverse_moments[i] > 0 && (!(moments[axis] > 0) || sign * moments[i] > sign * moments[axis]))
-      axis = i;
-  const double all = squares.sum(), there = all * inverse_moments[axis];
-  if (now == there) return;
-  const double s = std::clamp((now - twice_energy) / (now - there), 0.0, 1.0);
+/// (3). What has no moment about an axis has no momentum there. Axes of the same moment keep their shares.
+void mix_to_energy(Vec3& squares, const Vec3& inverse_moments, double twice_energy) {
+  const double now = squares.dot(inverse_moments), all = squares.sum();
+  double to = 0;  // of the largest moment, or of the smallest
+  for (int i = 0; i < 3; ++i) {
+    const double inverse = inverse_moments[i];
+    const bool further = now > twice_energy ? inverse < to : inverse > to;
+    if (inverse > 0 && (!(to > 0) || further)) to = inverse;
+  }
+  if (now == all * to) return;
+  const Vec3 at_axis = (inverse_moments.array() == to).select(squares, Vec3::Zero());
+  const double share = at_axis.sum();
+  const double s = std::clamp((now - twice_energy) / (now - all * to), 0.0, 1.0);
   squares *= 1 - s;
-  squares[axis] += s * all;
+  if (share > 0)
+    squares += s * all / share * at_axis;
+  else
+    squares[std::find(inverse_moments.begin(), inverse_moments.end(), to) - inverse_moments.begin()] +=
+        s * all;
+}
+
+/// 1 / I, where moments that differ by little more than rounding are the same: nothing tells by the energy
+/// how momentum is shared among their axes.
+Vec3 inverse_moments_of(const FreeBody& free) {
+  constexpr double kSame = 1e-8;
+  Vec3 inverse = free.inverse_moments;
+  for (const auto& [i, j] : {std::pair{0, 1}, std::pair{0, 2}, std::pair{1, 2}})
+    if (std::abs(inverse[i] - inverse[j]) <= kSame * inverse[i])
+      inverse[i] = inverse[j] = 0.5 * (inverse[i] + inverse[j]);
+  return inverse;
 }
 
 /// The turn next to this one that has the energy.
 Quat with_energy(const SpinInertia& inertia, const Quat& turn, const Vec3& L, double twice_energy) {
   const Vec3 p = inertia.axes.transpose() * L;
-  const Vec3 inverse = inertia.free.inverse_moments;
+  const Vec3 inverse = inverse_moments_of(inertia.free);
   Vec3 squares = p.cwiseAbs2();
-  if (!scale_to_energy(squares, inverse, twice_energy))
-    mix_to_energy(squares, inertia.free.moments, inverse, twice_energy);
+  if (!scale_to_energy(squares, inverse, twice_energy)) mix_to_energy(squares, inverse, twice_energy);
   Vec3 wanted;
   for (int i = 0; i < 3; ++i) wanted[i] = std::copysign(std::sqrt(squares[i]), p[i]);
   return (Quat::FromTwoVectors(inertia.axes * wanted, L) * turn).normalized();

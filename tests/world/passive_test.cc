@@ -68,7 +68,7 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
       {WorldKind::kModels, {42, 492, 690, 2490}},
       {WorldKind::kMixed, {45,   46,   61,   93,   103,  124,  259,  358,  466,  502,   610,   1033, 4075,
                            4822, 5200, 5452, 5470, 6721, 6775, 6991, 8179, 9637, 20131, 20167, 30014}},
-      {WorldKind::kBin, {20758}},
+      {WorldKind::kBin, {20758, 21534}},
       {WorldKind::kLongSteps, {134, 845, 1106, 3167, 4445, 6848, 9341, 9377}},
   };
   std::vector<RandomWorld> worlds;
