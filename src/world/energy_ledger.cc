@@ -93,36 +93,27 @@ double height_of(const WorldInertia& m, const Workspace::Pose& pose, V3 gravity)
   return -simd::dot(gravity, simd::load(pose.p) * m.mass + m.h);
 }
 
-/// Calls f(dof, stiffness, stretch) for the springs of a tree.
-template <class F>
-void for_each_spring(const World::Impl& w, const Tree& tree, F&& f) {
-  if (w.passive_dofs.empty()) return;
-  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
-    const DofProperties& p = w.model.dof_properties[i];
+/// Of the joints' springs of a tree: their energy, and what they give to its motion.
+struct Springs {
+  double energy = 0;  // [J]
+  double power = 0;   // [W]
+};
+Springs springs_of(const World::Impl& w, int t) {
+  Springs sum;
+  for (const World::Impl::Passive& p : w.passive_of(t)) {
     if (!(p.stiffness > 0)) continue;
-    const Body& body = w.model.bodies[w.model.dofs[i].body];
-    const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
-    f(i, p.stiffness, dof_position(w.model, w.state.q_view(), i) - (turns ? 0 : p.rest));
+    const double x = dof_position(w.model, w.state.q_view(), p.dof) - p.rest;
+    sum.energy += 0.5 * p.stiffness * x * x;
+    sum.power -= p.stiffness * x * w.state.v[p.dof];
   }
-}
-
-double spring_energy(const World::Impl& w, const Tree& tree) {
-  double sum = 0;
-  for_each_spring(w, tree, [&](int, double k, double x) { sum += 0.5 * k * x * x; });
-  return sum;
-}
-
-/// What the springs of a tree give to a motion [W].
-double spring_power(const World::Impl& w, const Tree& tree, const std::vector<double>& v) {
-  double sum = 0;
-  for_each_spring(w, tree, [&](int i, double k, double x) { sum -= k * x * v[i]; });
   return sum;
 }
 
 /// (1) at the state and the kinematics of `ws`.
 void take_energies(const World::Impl& w, const Tree& tree, EnergyAccount& a) {
   const V3 gravity = simd::v3(w.model.gravity);
-  double twice = 0, height = spring_energy(w, tree), fall = spring_power(w, tree, w.state.v);
+  const Springs springs = springs_of(w, w.model.bodies[tree.first].tree);
+  double twice = 0, height = springs.energy, fall = springs.power;
   for (int i = tree.first; i < tree.last; ++i) {
     const WorldInertia m = kernel::world_inertia(w.model.bodies[i], w.ws.pose[i]);
     const Pair at = load(w.ws.velocity[i]), p = momentum(m, at);
@@ -149,23 +140,24 @@ double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
 
 /// Work at dv of efforts, of drives that are no rows and of dampers.
 double given_to_change(const World::Impl& w, const Tree& tree) {
+  const auto change = [&](int i) { return w.h_now * (w.v_free[i] - w.state.v[i]); };
+  const auto rate = [&](int i) { return w.implicit[i] > 0 ? w.v_free[i] : w.state.v[i]; };
   double sum = 0;
   for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
-    const double rate = w.implicit[i] > 0 ? w.v_free[i] : w.state.v[i];
-    const double effort = w.effort[i] + (is_driven_freely(w, i) ? drive_effort_at(w, i, rate) : 0) -
-                          w.model.dof_properties[i].damping * rate;
-    sum += w.h_now * effort * (w.v_free[i] - w.state.v[i]);
+    if (w.effort[i] != 0) sum += w.effort[i] * change(i);
+    if (is_driven_freely(w, i)) sum += drive_effort_at(w, i, rate(i)) * change(i);
   }
+  for (const World::Impl::Passive& p : w.passive_of(w.model.bodies[tree.first].tree))
+    sum -= p.damping * rate(p.dof) * change(p.dof);
   return sum;
 }
 
-/// (1), and what (3) is made of.
+/// (1), and what (3) is made of.  @pre free_velocity at v_free
 void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
-  body_velocities(w.model, w.ws, as_vector(w.v_free), tree, w.free_velocity);
   const V3 gravity = simd::v3(w.model.gravity);
-  double twice = 0, square = 0;
-  double fall = spring_power(w, tree, w.state.v);  // - v . grad U
-  a.start_height = a.springs = spring_energy(w, tree);
+  const Springs springs = springs_of(w, w.model.bodies[tree.first].tree);
+  double twice = 0, square = 0, fall = springs.power;  // - v . grad U
+  a.start_height = a.springs = springs.energy;
   for (int i = tree.first; i < tree.last; ++i) {
     const Body& body = w.model.bodies[i];
     const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);
@@ -374,6 +366,7 @@ double World::Impl::drive_effort_of(int dof) const {
 }
 
 void World::Impl::open_ledger(double h) {
+  const bool by_rows = world_detail::rows_do_work(*this) || !penalty_rows.empty();
   for (std::size_t t = 0; t < trees.size(); ++t) {
     EnergyAccount& a = accounts[t] = {.parent = static_cast<std::int32_t>(t)};
     a.counts = trees[t].responds();
@@ -382,12 +375,12 @@ void World::Impl::open_ledger(double h) {
     const Tree& tree = model.trees[t];
     const Body& root = model.bodies[tree.first];
     a.anchored = root.kind != JointKind::kFree || root.parent != 0;
-    body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
+    if (by_rows || !applied.empty()) body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
     take_start(*this, tree, a);
     a.there = a.start_motion + tree_mass[t] * model.gravity.norm() * tree_size[t];
   }
   join_all(*this);
-  add_work_of_rows(*this);
+  if (by_rows) add_work_of_rows(*this);
   for (std::size_t t = 0; t < trees.size(); ++t)
     if (accounts[t].counts)
       accounts[t].work += work_on_dofs(*this, model.trees[t], v_end) + work_of_forces(*this, model.trees[t]);

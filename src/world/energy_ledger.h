@@ -78,6 +78,9 @@ inline bool is_driven_freely(const World::Impl& w, int dof) {
 /// Of a drive that is no row, at a dof's velocity [N or N m].
 double drive_effort_at(const World::Impl& w, int dof, double rate);
 
+/// Whether any row may do work, or take some.
+bool rows_do_work(const World::Impl& w);
+
 /// Enters what rows have given to their trees.  @pre trial_velocity at the end of the step
 void add_work_of_rows(World::Impl& w);
 

@@ -80,6 +80,16 @@ double drive_effort_at(const World::Impl& w, int dof, double rate) {
   return drive.stiffness * (drive.q_target - at) + drive.damping * (drive.v_target - rate);
 }
 
+bool rows_do_work(const World::Impl& w) {
+  if (w.has_unresponsive || w.settings.stabilization.kind != Stabilization::kPosition)
+    return w.rows.size() > 0;
+  const std::vector<double>& c = w.rows.compliance;
+  return std::any_of(c.begin(), c.end(), [](double x) { return x > 0; }) ||
+         std::any_of(w.rows.blocks.begin(), w.rows.blocks.end(), [](const RowBlock& block) {
+           return block.source == RowSource::kDrive || block.source == RowSource::kSpring;
+         });
+}
+
 void add_work_of_rows(World::Impl& w) {
   for (const RowBlock& block : w.rows.blocks) {
     const int t = tree_of_row(w, w.rows.impulses[block.row]);

@@ -15,6 +15,7 @@
 // there are. This depends on the state and the step alone.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/inverse_diagonal.h"
@@ -128,6 +129,7 @@ void World::Impl::tabulate_dofs() {
   }
   driven_dofs.clear();
   passive_dofs.clear();
+  passive_start.assign(model.trees.size() + 1, 0);
   rotation_springs.clear();
   limits.clear();
   jointed_trees.clear();
@@ -135,14 +137,17 @@ void World::Impl::tabulate_dofs() {
     const DofProperties& p = model.dof_properties[i];
     const Body& body = model.bodies[model.dofs[i].body];
     const bool turns = has_quaternion(body.kind) && i - body.first_v >= body.dofs - 3;
-    if (p.stiffness > 0 || p.damping > 0)
+    if (p.stiffness > 0 || p.damping > 0) {
       passive_dofs.push_back({i, p.stiffness, p.damping, turns ? 0 : p.rest});
+      ++passive_start[body.tree + 1];
+    }
     if (drives[i].is_set()) driven_dofs.push_back(i);
     if (!turns || i != body.first_v + body.dofs - 3) continue;
     Vec3 k;
     for (int j = 0; j < 3; ++j) k[j] = model.dof_properties[i + j].stiffness;
     if (k[0] != k[1] || k[0] != k[2]) rotation_springs.push_back({i, k});
   }
+  std::partial_sum(passive_start.begin(), passive_start.end(), passive_start.begin());
   for (const std::int32_t b : limited_bodies) {
     const Body& body = model.bodies[b];
     const DofProperties& p = model.dof_properties[body.first_v];

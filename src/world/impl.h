@@ -293,7 +293,12 @@ struct World::Impl : world_detail::Persistent {
     std::int32_t dof;
     double stiffness, damping, rest;
   };
-  std::vector<Passive> passive_dofs;  // with a spring or a damper of their own
+  std::vector<Passive> passive_dofs;        // with a spring or a damper of their own, ascending
+  std::vector<std::int32_t> passive_start;  // by tree: its first of these; one more for the end
+  std::span<const Passive> passive_of(int tree) const {
+    return std::span(passive_dofs)
+        .subspan(passive_start[tree], passive_start[tree + 1] - passive_start[tree]);
+  }
   struct RotationSpring {
     std::int32_t first_dof;
     Vec3 stiffness;

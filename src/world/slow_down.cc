@@ -78,6 +78,7 @@ void World::Impl::slow_down(int t, double share, double within, std::vector<doub
   if (share < 1) world_detail::scale_rates(model, tree, share, v);
   body_velocities(model, ws, as_vector(v), tree, free_velocity);
   tell_lost(*this, t, h);
+  body_velocities(model, ws, as_vector(v_free), tree, free_velocity);  // as they were
 }
 
 // What turns too far cannot be kept closed.
