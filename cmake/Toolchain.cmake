@@ -24,6 +24,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(karakuri_options INTERFACE -fcolor-diagnostics -Wno-missing-designated-field-initializers
     -Wno-deprecated-declarations  # std::stable_sort calls a deprecated function of its own library
     "SHELL:-Xclang -fno-pch-timestamp")  # else no two builds of a precompiled header are the same to ccache
+  # Clang finds what was precompiled beside the header. CMake's own form names both by absolute paths, which ccache cannot
+  # make relative, so that folders with equal sources would share nothing (ccache: base_dir, pch_external_checksum).
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
 else()
   target_compile_options(karakuri_options INTERFACE -fdiagnostics-color=always)
 endif()
