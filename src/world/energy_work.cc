@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/response.h"
@@ -33,16 +34,18 @@ bool is_active(const World::Impl& w, const RowBlock& block, int row) {
 struct Work {
   double before = 0, after = 0;
 
-  void add(const World::Impl& w, const ImpulseRow& row, double impulse) {
+  /// @param most  that the row may give
+  void add(const World::Impl& w, const ImpulseRow& row, double impulse,
+           double most = std::numeric_limits<double>::infinity()) {
     double u = 0;
     const std::span<const ImpulseRow> one(&row, 1);
     row_velocities(one, w.ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
-    before += impulse * u;
+    before += std::min(impulse * u, most);
     row_velocities(one, w.ws, w.trial_velocity, Eigen::Map<Eigen::VectorXd>(&u, 1));
-    after += impulse * u;
+    after += std::min(impulse * u, most);
   }
   /// What gives way has taken before what it gives.
-  double most(bool gives_way) const {
+  double in_all(bool gives_way) const {
     const double work = std::max(before, after);
     return gives_way ? std::max(0.0, work) : work;
   }
@@ -91,25 +94,31 @@ bool rows_do_work(const World::Impl& w) {
 }
 
 void add_work_of_rows(World::Impl& w) {
-  for (const RowBlock& block : w.rows.blocks) {
+  Work active;
+  for (std::size_t b = 0; b < w.rows.blocks.size(); ++b) {
+    const RowBlock& block = w.rows.blocks[b];
     const int t = tree_of_row(w, w.rows.impulses[block.row]);
     if (t < 0) continue;
-    Work active;
     for (int i = block.row; i < block.row + block.size; ++i) {
       if (w.total[i] == 0) continue;
+      const double carried = w.has_unresponsive ? -w.total[i] * w.row_carried[i] : 0;
       if (is_active(w, block, i))
         active.add(w, w.rows.impulses[i], w.total[i]);
+      else if (block.source == RowSource::kExcess)
+        active.add(w, w.rows.impulses[i], w.total[i], carried);
       else if (w.has_unresponsive && is_held(block.source))
         add_work_of_hold(w, block, i, w.accounts[t].held);
-      else if (w.has_unresponsive)
-        w.accounts[t].work -= w.total[i] * w.row_carried[i];
+      else
+        w.accounts[t].work += carried;
     }
-    w.accounts[t].work += active.most(block.source != RowSource::kDrive);
+    // What keeps a spring from giving way too far takes from what the spring gives: the two are one contact.
+    if (b + 1 < w.rows.blocks.size() && w.rows.blocks[b + 1].source == RowSource::kExcess) continue;
+    w.accounts[t].work += std::exchange(active, {}).in_all(block.source != RowSource::kDrive);
   }
   for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) {
     Work push;
     push.add(w, w.penalty_rows[i], w.penalty_impulses[i]);
-    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.most(true);
+    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.in_all(true);
   }
 }
 

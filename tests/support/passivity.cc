@@ -141,6 +141,7 @@ PassivityJudge::PassivityJudge(const World& world, std::vector<LinkId> kinematic
       ws_(world.model()),
       scratch_(world.model()),
       start_(world.model()),
+      answered_(world.model()),
       before_{world.state(), MassMatrix(world.model())},
       now_(before_),
       straight_(before_),
@@ -356,9 +357,12 @@ void PassivityJudge::judge_soundness(const World& world) {
 }
 
 /// Of springs in place of contacts: they give back what they took, while what they push turns within the
-/// step.
-double PassivityJudge::spring_work(const World& world) const {
+/// step. Impulses act where the step starts: what they give is that at the mean of the velocities at both
+/// ends, as these are there. Where something is squeezed while it slides, the velocity at the end has turned
+/// off the force by the time the step has ended, and says less.
+double PassivityJudge::spring_work(const World& world) {
   if (world.settings().contact != ContactModel::kPenalty) return 0;
+  update_velocities(model_, now_.state, answered_);
   double work = 0;
   for (const Contact& c : world.contacts()) {
     const auto power = [&](const Workspace& at) {
@@ -370,7 +374,7 @@ double PassivityJudge::spring_work(const World& world) const {
       return c.force.dot(velocity(c.link_b) - velocity(c.link_a));
     };
     const double turn = std::max(turn_of(tree_of(model_, c.link_a)), turn_of(tree_of(model_, c.link_b)));
-    work += h_ * (1 + std::min(1.0, turn)) * std::max({0.0, power(start_), power(ws_)});
+    work += h_ * (1 + std::min(1.0, turn)) * std::max({0.0, power(start_), power(answered_), power(ws_)});
   }
   return work;
 }
@@ -481,6 +485,7 @@ bool PassivityJudge::look(const World& world) {
   std::swap(before_, now_);
   update_poses(model_, before_.state, start_);
   update_velocities(model_, before_.state, start_);
+  update_poses(model_, before_.state, answered_);
   take(world, now_);
   judge_positions(world);
   judge_energy(world);

@@ -79,7 +79,7 @@ class PassivityJudge {
   double lift_now(const World& world);
   void judge_soundness(const World& world);
   void judge_energy(const World& world);
-  double spring_work(const World& world) const;
+  double spring_work(const World& world);
   void judge_positions(const World& world);
   double turn_of(int tree) const;
   double parting_bound(const World& world, int dof, double depth) const;
@@ -90,6 +90,7 @@ class PassivityJudge {
   Model model_;
   std::vector<std::uint8_t> held_;  // by tree: kinematic
   Workspace ws_, scratch_, start_;  // start_: poses and velocities at the start of the step
+  Workspace answered_;              // poses at its start, velocities at its end
   Moment before_, now_, straight_;  // straight_: at q' of (2)
   std::vector<double> earlier_v_;   // a step before before_
   Verdict verdict_;
