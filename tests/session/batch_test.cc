@@ -17,18 +17,9 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A hopper of boxes and an arm that stirs in it.
 Session stirred() {
   LoadedScene loaded;
-  Scene& scene = loaded.scene;
-  scene.mechanism = test::chain(3);
-  const MaterialId wood = test::add_material(scene, 0.5);
-  scene.add_ground(wood, -0.4);
-  for (const LinkId link : scene.mechanism.link_ids())
-    if (link != scene.mechanism.world()) scene.add_shape(link, Shape::capsule(0.02, 0.03), {}, wood);
-  for (int i = 0; i < 4; ++i)
-    scene.add_body("box" + std::to_string(i), Shape::box({0.05, 0.05, 0.05}), 0.3,
-                   Transform::translation({0.12 * i - 0.2, 0.01 * i, -0.3 + 0.11 * (i % 2)}), wood);
+  loaded.scene = test::stirred_boxes();
   loaded.settings.dt = 2e-3;
   loaded.gravity = {0, 0, -9.8};
   Session session = test::make_session(std::move(loaded));
@@ -38,12 +29,7 @@ Session stirred() {
 }
 
 Batch make(const Session& session, int count, int threads) {
-  Result<Batch> made = Batch::make(session, count, threads);
-  if (!made.ok()) {
-    ADD_FAILURE() << to_string(made.errors());
-    std::abort();
-  }
-  return std::move(*made);
+  return test::expect_made(Batch::make(session, count, threads));
 }
 
 /// Other inputs for each copy and step.
@@ -195,25 +181,13 @@ void expect_bits_of_the_single_session(LoadedScene scene, int steps) {
   EXPECT_EQ(batch.session(1).hash(), single.hash());
 }
 
-LoadedScene bundled(const std::string& name) {
-  LoadOptions options;
-  options.cache = false;
-  Result<LoadedScene> scene =
-      load_scene(std::string(KARAKURI_SOURCE_DIR) + "/scenes/" + name + ".scene.yaml", options);
-  if (!scene.ok()) {
-    ADD_FAILURE() << to_string(scene.errors());
-    std::abort();
-  }
-  return std::move(*scene);
-}
-
 // Joints made and cut at times, timed forces, trajectories, drives, loops.
 TEST(Batch, RunsTheEventsTrajectoriesAndForcesOfBundledScenes) {
   for (const auto& [name, seconds] :
        {std::pair{"grip", 3.2}, std::pair{"breaking-chain", 2.5}, std::pair{"arm", 1.0},
         std::pair{"hand", 1.0}, std::pair{"swing", 1.0}, std::pair{"docking", 1.0}}) {
     SCOPED_TRACE(name);
-    LoadedScene scene = bundled(name);
+    LoadedScene scene = test::bundled(name);
     scene.script.behaviours.clear();
     const int steps = static_cast<int>(seconds / scene.settings.dt);
     expect_bits_of_the_single_session(std::move(scene), std::min(steps, 1500));

@@ -56,9 +56,7 @@ TEST(StepBudget, NewtonOnOverlappingBoxes) {
 }
 
 TEST(StepBudget, DantzigOnAPyramid) {
-  Result<LoadedScene> scene = load_scene(std::string(KARAKURI_SOURCE_DIR) + "/scenes/pyramid.scene.yaml");
-  ASSERT_TRUE(scene.ok()) << to_string(scene.errors());
-  Session session = test::make_session(std::move(*scene));
+  Session session = test::make_session(test::bundled("pyramid"));
   ASSERT_TRUE(session.set("settings.solver", "dantzig").empty());
   ASSERT_TRUE(session.set("settings.max_work", 5e7).empty());  // a quarter of what its first steps take
   const double before = session.world().energies().total();

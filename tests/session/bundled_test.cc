@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -12,21 +11,6 @@
 
 namespace karakuri::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-const fs::path kFolder = fs::path(KARAKURI_SOURCE_DIR) / "scenes";
-
-LoadedScene bundled(const std::string& name) {
-  LoadOptions options;
-  options.cache = false;
-  Result<LoadedScene> scene = load_scene(kFolder / (name + ".scene.yaml"), options);
-  if (!scene.ok()) {
-    ADD_FAILURE() << to_string(scene.errors());
-    std::abort();
-  }
-  return std::move(*scene);
-}
 
 LinkId link(const Session& session, const std::string& name) {
   const LinkId id = session.scene().scene.mechanism.find_link(name);
@@ -44,16 +28,6 @@ double q(const Session& session, const std::string& joint) {
 }
 void run_until(Session& session, double time) {
   while (session.time() < time - 1e-9) session.step();
-}
-
-std::vector<std::string> all_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
-    const std::string file = entry.path().filename().string();
-    if (file.ends_with(".scene.yaml")) names.push_back(file.substr(0, file.size() - 11));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 class Bundled : public testing::TestWithParam<std::string> {};
@@ -75,7 +49,7 @@ TEST_P(Bundled, LoadsRunsAndStaysFinite) {
   EXPECT_TRUE(session.problems().empty()) << to_string(session.problems().front());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Bundled, testing::ValuesIn(all_names()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, Bundled, testing::ValuesIn(bundled_names()), [](const auto& info) {
   std::string name = info.param;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;

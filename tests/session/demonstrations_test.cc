@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "session/scenes.h"
 #include "support/loop_watch.h"
@@ -44,10 +43,7 @@ class Demonstration {
 
  private:
   static Session make(const std::string& name) {
-    LoadOptions options;
-    options.cache = false;
-    const std::filesystem::path folder = std::filesystem::path(KARAKURI_SOURCE_DIR) / "scenes";
-    return Session::make(load_scene(folder / (name + ".scene.yaml"), options).value()).value();
+    return test::make_session(test::bundled(name));
   }
   std::string name_;
   Session session_;

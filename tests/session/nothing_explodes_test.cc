@@ -14,11 +14,6 @@
 namespace karakuri::test {
 namespace {
 
-LoadedScene bundled(const std::string& name) {
-  const std::filesystem::path folder = std::filesystem::path(KARAKURI_SOURCE_DIR) / "scenes";
-  return load_scene(folder / (name + ".scene.yaml"), uncached()).value();
-}
-
 /// What there is to be exchanged: the energy of motion at the start, and what has been given to gravity.
 struct EnergyWatch {
   double start, lowest;

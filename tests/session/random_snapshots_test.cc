@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -16,31 +15,6 @@
 
 namespace karakuri::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-const fs::path kFolder = fs::path(KARAKURI_SOURCE_DIR) / "scenes";
-
-LoadedScene bundled(const std::string& name) {
-  LoadOptions options;
-  options.cache = false;
-  Result<LoadedScene> scene = load_scene(kFolder / (name + ".scene.yaml"), options);
-  if (!scene.ok()) {
-    ADD_FAILURE() << to_string(scene.errors());
-    std::abort();
-  }
-  return std::move(*scene);
-}
-
-std::vector<std::string> all_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
-    const std::string file = entry.path().filename().string();
-    if (file.ends_with(".scene.yaml")) names.push_back(file.substr(0, file.size() - 11));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 /// What must be the same of two sessions.
 std::string difference(const Session& a, const Session& b) {
@@ -159,7 +133,7 @@ TEST(RandomSnapshots, HoldEverythingOfAllScenesSlow) {
   const char* from = std::getenv("KARAKURI_FIRST_SEED");
   const int seeds = wanted ? std::atoi(wanted) : 1, first = from ? std::atoi(from) : 100;
   const char* only = std::getenv("KARAKURI_SCENE");
-  for (const std::string& scene : all_names()) {
+  for (const std::string& scene : bundled_names()) {
     if (only && scene != only) continue;
     const bool large = is_large(scene);
     for (int seed = first; seed < first + (large ? (seeds + 9) / 10 : seeds); ++seed)
@@ -189,7 +163,7 @@ void expect_same_after(const std::string& scene, const WorldSettings& first, con
 
 /// Of another integrator than the scene's, from the start and after a change: the same to the bit.
 TEST(ChangesOfSettings, AreAsIfTheSceneHadSaidSo) {
-  for (const std::string& scene : all_names()) {
+  for (const std::string& scene : bundled_names()) {
     if (is_large(scene)) continue;
     for (int to = 0; to < 4; ++to) {
       LoadedScene said = bundled(scene);

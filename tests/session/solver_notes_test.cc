@@ -7,14 +7,8 @@
 namespace karakuri {
 namespace {
 
+using test::bundled;
 using testing::HasSubstr;
-
-LoadedScene bundled(const std::string& name) {
-  Result<LoadedScene> scene =
-      load_scene(std::string(KARAKURI_SOURCE_DIR) + "/scenes/" + name + ".scene.yaml");
-  EXPECT_TRUE(scene.ok()) << to_string(scene.errors());
-  return std::move(*scene);
-}
 
 /// All that was told in some steps.
 std::string told(Session& session, int steps) {

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/test_models.h"
 #include "world/scenes.h"
 
 namespace karakuri {
@@ -10,18 +9,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A hopper of boxes and an arm that stirs in it.
 World stirred() {
-  Scene scene;
-  scene.mechanism = test::chain(3);
-  const MaterialId wood = test::add_material(scene, 0.5);
-  scene.add_ground(wood, -0.4);
-  for (const LinkId link : scene.mechanism.link_ids())
-    if (link != scene.mechanism.world()) scene.add_shape(link, Shape::capsule(0.02, 0.03), {}, wood);
-  for (int i = 0; i < 4; ++i)
-    scene.add_body("box" + std::to_string(i), Shape::box({0.05, 0.05, 0.05}), 0.3,
-                   Transform::translation({0.12 * i - 0.2, 0.01 * i, -0.3 + 0.11 * (i % 2)}), wood);
-  World world = test::make_world(std::move(scene), {.dt = 2e-3});
+  World world = test::make_world(test::stirred_boxes(), {.dt = 2e-3});
   for (const JointEntry& joint : world.model().joints)
     if (joint.kind == JointKind::kRevolute) world.set_drive(joint.id, {.stiffness = 5, .damping = 0.3});
   return world;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "karakuri/world/world.h"
+#include "support/test_models.h"
 
 namespace karakuri::test {
 
@@ -48,6 +49,20 @@ struct BoxOnGround {
     box = scene.add_body("box", Shape::box(half), mass, Transform::translation({0, 0, half.z()}), material);
   }
 };
+
+/// A hopper of boxes and an arm that stirs in it.
+inline Scene stirred_boxes() {
+  Scene scene;
+  scene.mechanism = chain(3);
+  const MaterialId wood = add_material(scene, 0.5);
+  scene.add_ground(wood, -0.4);
+  for (const LinkId link : scene.mechanism.link_ids())
+    if (link != scene.mechanism.world()) scene.add_shape(link, Shape::capsule(0.02, 0.03), {}, wood);
+  for (int i = 0; i < 4; ++i)
+    scene.add_body("box" + std::to_string(i), Shape::box({0.05, 0.05, 0.05}), 0.3,
+                   Transform::translation({0.12 * i - 0.2, 0.01 * i, -0.3 + 0.11 * (i % 2)}), wood);
+  return scene;
+}
 
 /// Ground of one surface, and a ball of 1 kg lying on it.
 struct BallOnGround {
