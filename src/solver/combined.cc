@@ -164,7 +164,8 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);
   if (m.best_residual <= m.target) return;
-  m.nothing.assign(lambda.size(), 0.0);
+  m.nothing.resize(lambda.size());
+  write_none(p, m.nothing);
   if (!std::equal(lambda.begin(), lambda.end(), m.nothing.begin())) {
     check(p, m.nothing, m);
     proximal(p, solves, settings.acceptable, m, m.nothing, report);

@@ -428,10 +428,6 @@ bool solve_with(const Problem& p, const Settings& settings, std::span<const doub
 
 void write_impulses(const Problem& p, const PivotMemory& m, std::span<double> lambda) {
   for (int i = 0; i < p.rows(); ++i) lambda[i] = m.x[i] * m.scale[i];
-  for (const Block& block : p.blocks) {
-    if (block.kind != RowKind::kBox) continue;
-    lambda[block.row] = std::clamp(lambda[block.row], p.lower[block.row], p.upper[block.row]);
-  }
 }
 
 }  // namespace

@@ -283,10 +283,12 @@ void lemke(const Problem& problem, const Settings& settings, Workspace::Memory& 
            Report& report);
 void quickstep(const Problem& problem, const Settings& settings, Workspace::Memory& m,
                std::span<double> lambda, Report& report);
+/// The impulses that are admissible and nearest to none at all.
+void write_none(const Problem& problem, std::span<double> lambda);
 /// Variables of the LCP that lemke makes of a problem.
 int lemke_size(const Problem& problem, int faces);
-/// Shortens impulses that would add energy, until they add none; see no_gain.cc. What solves the problem
-/// stays as it is.
+/// Brings impulses within their boxes, and shortens those that would add energy, until they add none; see
+/// no_gain.cc. What solves the problem stays as it is.
 void shorten_to_no_gain(const Problem& problem, Workspace::Memory& m, std::span<double> lambda);
 /// W + C as a dense matrix, row by row.
 void densify(const Problem& problem, Workspace::Memory& m, std::vector<double>& matrix);

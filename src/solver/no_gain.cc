@@ -19,19 +19,19 @@
 
 namespace karakuri::solver {
 
-namespace {
-
 /// x0 of (1).
-double rest_impulse(const Problem& p, const Block& block, int row) {
-  return block.kind == RowKind::kBox ? std::clamp(0.0, p.lower[row], p.upper[row]) : 0.0;
+void write_none(const Problem& p, std::span<double> lambda) {
+  for (const Block& block : p.blocks)
+    for (int i = block.row; i < block.row + block.size; ++i)
+      lambda[i] = block.kind == RowKind::kBox ? std::clamp(0.0, p.lower[i], p.upper[i]) : 0.0;
 }
 
-}  // namespace
-
 void shorten_to_no_gain(const Problem& p, Workspace::Memory& m, std::span<double> lambda) {
-  m.nothing.assign(lambda.size(), 0.0);
-  for (const Block& block : p.blocks)
-    for (int i = block.row; i < block.row + block.size; ++i) m.nothing[i] = rest_impulse(p, block, i);
+  for (const Block& block : p.blocks)  // rounding may have left bounds that are large
+    if (block.kind == RowKind::kBox)
+      lambda[block.row] = std::clamp(lambda[block.row], p.lower[block.row], p.upper[block.row]);
+  m.nothing.resize(lambda.size());
+  write_none(p, m.nothing);
   row_velocities(p, m.nothing, m.velocity, m.u);
   double at_rest = 0.0;
   for (std::size_t i = 0; i < lambda.size(); ++i) at_rest += (lambda[i] - m.nothing[i]) * m.u[i];

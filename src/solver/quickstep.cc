@@ -111,9 +111,7 @@ void iterate(const Problem& p, Workspace::Memory& m, double* lambda) {
 
 void quickstep(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
                Report& report) {
-  for (const Block& block : p.blocks)
-    for (int i = block.row; i < block.row + block.size; ++i)
-      lambda[i] = block.kind == RowKind::kBox ? std::clamp(0.0, p.lower[i], p.upper[i]) : 0.0;
+  write_none(p, lambda);
   if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
   list_rows(p, settings.quickstep_relaxation, m);
   Random random(1);

@@ -216,7 +216,8 @@ void default_method(const Problem& p, const Settings& settings, Workspace::Memor
 /// A warm start may have led to less than none at all would have.
 void compare_with_none(const Problem& p, Workspace::Memory& m) {
   if (m.best_residual <= m.target) return;
-  m.nothing.assign(p.rows(), 0.0);
+  m.nothing.resize(p.rows());
+  write_none(p, m.nothing);
   check(p, m.nothing, m);
 }
 
@@ -254,10 +255,19 @@ void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::
   }
 }
 
-/// E = lambda . (W + C) lambda / 2 + lambda . q is never positive at a solution. Impulses that are none, and
-/// would give energy, are shortened to the least E in their direction, which is at most that of none at all.
+/// Whether a box asks for an impulse that may not be zero, and so for energy.
+bool must_act(const Problem& p) {
+  return std::any_of(p.blocks.begin(), p.blocks.end(), [&](const Block& b) {
+    return b.kind == RowKind::kBox && (p.lower[b.row] > 0.0 || p.upper[b.row] < 0.0);
+  });
+}
+
+/// E = lambda . (W + C) lambda / 2 + lambda . q is never positive at a solution, as long as zero is admissible.
+/// Impulses that are none, and would give energy, are shortened to the least E in their direction, which is at
+/// most that of none at all.
 /// @param u  (W + C) lambda + q, kept so. @return Whether they were.
 bool take_energy_back(const Problem& p, std::span<double> lambda, std::span<double> u) {
+  if (must_act(p)) return false;
   double linear = 0.0;
   double quadratic = 0.0;
   for (std::size_t i = 0; i < lambda.size(); ++i) {
@@ -298,7 +308,7 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   report.method = settings.method;
   report.status = Status::kIterationLimit;
   if (!std::isfinite(check(p, lambda, m))) {  // a warm start so large that it overflows, or W itself
-    std::fill(lambda.begin(), lambda.end(), 0.0);
+    write_none(p, lambda);
     if (!std::isfinite(check(p, lambda, m)))
       return refuse(settings.method, "W is not finite", "check the state");
   }

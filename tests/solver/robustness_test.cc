@@ -292,5 +292,31 @@ TEST(Robustness, ErrorsSayWhatToDo) {
   EXPECT_THAT(message({}), HasSubstr("does not fit"));
 }
 
+// A box that excludes zero: impulses that were shortened, or compared with none at all, were beyond its bounds.
+TEST(Robustness, BoxesThatExcludeZeroAreKept) {
+  constexpr Method kEvery[] = {Method::kDefault,    Method::kBlock,  Method::kNewton,
+                               Method::kPgs,        Method::kDantzig, Method::kPgsIsotropic,
+                               Method::kSpringhead, Method::kLemke,   Method::kQuickstep};
+  for (const Method method : kEvery)
+    for (const double work : {kInfinity, 1e3, 1.0}) {
+      SCOPED_TRACE(name_of(method));
+      ContactScene scene = test::box_tower(3, 0.5);
+      const int box = scene.problem.add_box(0.5, 0.7);
+      const Term term = scene.problem.add_term(0);
+      const std::span<double> jacobian = scene.problem.jacobian_of(term, 1);
+      jacobian[2] = -1, jacobian[3] = 0.3;
+      const double inverse[9] = {6, 0, 0, 0, 6, 0, 0, 0, 6};
+      set_rigid_response(scene.problem, term, 1, 1.0, inverse);
+      const Problem& p = scene.problem;
+      std::vector<double> lambda(static_cast<std::size_t>(p.rows()), 0.0);
+      Workspace ws;
+      const Result<Report> report = solve(p, {.method = method, .max_sweeps = 5, .max_work = work}, ws, lambda);
+      ASSERT_TRUE(report.ok()) << to_string(report.errors());
+      const double x = lambda[static_cast<std::size_t>(p.blocks[static_cast<std::size_t>(box)].row)];
+      EXPECT_GE(x, 0.5);
+      EXPECT_LE(x, 0.7);
+    }
+}
+
 }  // namespace
 }  // namespace karakuri::solver
