@@ -36,7 +36,7 @@ expect 2 'there is no such file' "$karakuri" run no_such_scene
 expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
 expect 0 '^Usage: ./karakuri fuzz' "$karakuri" fuzz --help
-expect 2 "no reader 'no_such'; there are: urdf mjcf" "$karakuri" fuzz no_such
+expect 2 "no target 'no_such'; there are: urdf mjcf" "$karakuri" fuzz no_such
 expect 2 'whole number' "$karakuri" fuzz urdf --time soon
 expect 2 'needs the name' "$karakuri" bench --json out.json
 
