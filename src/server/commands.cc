@@ -18,6 +18,11 @@ Diagnostic refused(std::string what, std::string remedy) {
   return {Severity::kError, "", std::move(what), std::move(remedy)};
 }
 
+Json number_of(const Json& message) {
+  if (!message.is_object() || !message.contains("id") || !message["id"].is_number()) return nullptr;
+  return message["id"];
+}
+
 double number(const Json& message, const char* key) {
   const double x = message.at(key).get<double>();
   if (!std::isfinite(x)) throw std::invalid_argument(fmt::format("'{}' is not finite", key));
@@ -70,14 +75,18 @@ LinkId link_of(const Description& description, const Json& message) {
 void LiveSession::Impl::perform(ClientId id, const std::string& text) {
   if (!clients.contains(id)) return;
   Errors errors;
-  Json number;  // by which the sender knows which message is meant
+  Json number;
   try {
     const Json message = Json::parse(text);
-    if (message.is_object() && message.contains("id") && message["id"].is_number()) number = message["id"];
+    number = number_of(message);
     errors = command(id, message);
   } catch (const std::exception& e) {  // not JSON, or not what was expected there
     errors = {refused(fmt::format("message not understood: {}", e.what()))};
   }
+  answer(id, number, errors);
+}
+
+void LiveSession::Impl::answer(ClientId id, const Json& number, const Errors& errors) {
   for (const Diagnostic& d : errors) server.send_text(id, dump(problem_json(d, number)));
 }
 
@@ -116,7 +125,7 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
   if (type == "set") return set(message);
   if (type == "edit") return edit(message);
   if (type == "press") return press(message);
-  if (type == "compare") return compare(message);
+  if (type == "compare") return compare(id, message);
   if (type == "drop") return drop(message);
   if (type == "save") return save(id, message);
   return {refused(fmt::format("there is no message of type '{}'", type.substr(0, 40)))};

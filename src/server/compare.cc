@@ -13,6 +13,8 @@ using namespace server_detail;
 
 namespace {
 
+constexpr int kMostTries = 3;  // to make a second world while others edit the first
+
 double total(const StepTimes& t) {
   return t.hooks + t.dynamics + t.collision + t.rows + t.solve + t.integrate + t.finish;
 }
@@ -22,7 +24,7 @@ Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 }  // namespace
 
 /// {"settings": {"solver": "pgs", ...}} begins or changes it, {"settings": null} ends it.
-LiveSession::Impl::Errors LiveSession::Impl::compare(const Json& message) {
+LiveSession::Impl::Errors LiveSession::Impl::compare(ClientId id, const Json& message, int tries) {
   const Json& wanted = message.at("settings");
   if (wanted.is_null()) return other.reset(), Errors{};
   std::map<std::string, Value> settings;
@@ -30,14 +32,31 @@ LiveSession::Impl::Errors LiveSession::Impl::compare(const Json& message) {
   for (const char* common : {"dt", "substeps"}) {
     if (settings.contains(common)) return {refused("both worlds step alike", "change it for both")};
   }
-  Result<Session> made = Session::make(session.scene());
-  if (!made.ok()) return made.errors();
-  if (Errors errors = made->restore(session.snapshot()); !errors.empty()) return errors;
+  if (tries >= kMostTries)
+    return {refused("the scene changes faster than a second world of it is made", "compare again later")};
+  background.start(id, [this, id, message, tries, settings = std::move(settings), edits_then = edits,
+                        scene = std::make_shared<LoadedScene>(session.scene())] {
+    auto made = std::make_shared<Result<Session>>(Session::make(std::move(*scene)));
+    return [this, id, message, tries, settings, edits_then, made] {
+      Errors errors = !made->ok()             ? made->errors()
+                      : edits != edits_then ? compare(id, message, tries + 1)
+                                              : begin_comparison(std::move(**made), settings);
+      answer(id, number_of(message), errors);
+      changed = true;
+      last_status = {};
+    };
+  });
+  return {};
+}
+
+LiveSession::Impl::Errors LiveSession::Impl::begin_comparison(Session&& second,
+                                                              std::map<std::string, Value> settings) {
+  if (Errors errors = second.restore(session.snapshot()); !errors.empty()) return errors;
   for (const auto& [key, value] : settings) {
-    if (Errors errors = made->set("settings." + key, value); !errors.empty()) return errors;
+    if (Errors errors = second.set("settings." + key, value); !errors.empty()) return errors;
   }
   other = std::make_unique<Other>(
-      Other{std::move(*made),
+      Other{std::move(second),
             std::move(settings),
             Timeline(options.memory_seconds, options.memory_rate, options.memory_bytes),
             {}});

@@ -270,7 +270,8 @@ Json settings_json(const Session& session) {
 
 Json properties_json(const Session& session) {
   const Mechanism& m = session.world().scene().mechanism;
-  Json links = Json::object(), joints = Json::object();
+  // by appending: an ordered object looks through all of its keys at each [], and names differ anyway
+  Json::object_t links, joints;
   for (const LinkId id : m.link_ids()) {
     const Link& link = m.link(id);
     if (link.is_virtual()) continue;
@@ -279,7 +280,7 @@ Json properties_json(const Session& session) {
       const Material* material = m.material(link.shapes[0].material);
       one["friction"] = (material ? material->surface : Surface{}).static_friction;
     }
-    links[link.name] = std::move(one);
+    links.emplace_back(link.name, std::move(one));
   }
   for (const JointId id : m.joint_ids()) {
     const Joint& joint = m.joint(id);
@@ -291,7 +292,7 @@ Json properties_json(const Session& session) {
                       {"damping", dof.damping},
                       {"dry_friction", dof.dry_friction}});
     }
-    joints[joint.name] = std::move(dofs);
+    joints.emplace_back(joint.name, std::move(dofs));
   }
   return {{"links", std::move(links)}, {"joints", std::move(joints)}};
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
@@ -133,6 +134,8 @@ struct Server::Impl {
   /// False: there is no room for more of this client now; its Socket::read() is called when there is.
   bool tell(ClientEvent event);
   std::optional<ClientEvent> take();
+  /// Whose turn it is; the end where nobody has anything to say. Under the mutex.
+  std::map<ClientId, server_detail::Inbox>::iterator next_heard();
   void watch_work();
   void tell_busy(double seconds, const char* what);
   bool is_token(std::string_view given) const;
@@ -157,6 +160,7 @@ struct Server::Impl {
   std::mutex mutex;
   std::map<ClientId, std::shared_ptr<server_detail::Socket>> sockets;
   std::map<ClientId, server_detail::Inbox> inboxes;  // none is empty
+  std::set<ClientId> unheard;                        // whose events wait, see Server::hear()
   ClientId last_taken = 0;                           // whose turn it was
   const char* work = nullptr;                        // what the caller does since:
   std::chrono::steady_clock::time_point work_begin{};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "karakuri/server/live_session.h"
+#include "server/background.h"
 #include "server/describe.h"
 #include "server/frame.h"
 #include "server/timeline.h"
@@ -46,12 +47,15 @@ struct LiveSession::Impl {
   void serve();
   void notice_time();
   void send_due();
+  /// To all clients; making it may take longer than all else, and then is no more than half of what is done.
+  void send_changed_scene();
   void send_ui();
   /// For a slice of wall time, or one message that takes longer.
   void handle_events();
   void handle(const ClientEvent& event);
   void greet(ClientId id);
   void describe_scene();
+  void describe_properties();
   void send_frames();
   void send_status();
   /// What the step could not do: to all clients. A behaviour that has failed is in each status until it is
@@ -66,8 +70,13 @@ struct LiveSession::Impl {
   /// The clock goes on from here.
   void restart_clock();
 
+  /// What is wrong with a message, to its sender.
+  void answer(ClientId id, const Json& number, const Errors& errors);
+
   // ---- compare.cc
-  Errors compare(const Json& message);
+  /// The second world is made beside this thread.
+  Errors compare(ClientId id, const Json& message, int tries = 0);
+  Errors begin_comparison(Session&& second, std::map<std::string, Value> settings);
   /// Does the same to the other world, if there is one; what goes wrong there does not count.
   void also(const std::function<void(Session&)>& act) const {
     if (other) act(other->session);
@@ -82,7 +91,9 @@ struct LiveSession::Impl {
   // ---- scene_changes.cc
   Errors edit(const Json& message);
   Errors drop(const Json& message);
+  /// The file is written beside this thread.
   Errors save(ClientId id, const Json& message);
+  Errors send_file(ClientId id, const Bytes& file);
   void wake_all();
   /// What is kept of before does not fit any more.
   void scene_changed(bool timeline_fits);
@@ -106,7 +117,7 @@ struct LiveSession::Impl {
   Server& server;
   LiveOptions options;
   server_detail::Description description;  // its text is moved to:
-  Bytes scene_text;
+  Bytes scene_text, properties_text;
   server_detail::Timeline timeline;
   std::map<ClientId, Client> clients;
   std::vector<SpringId> past_drags;  // a state that is gone back to may hold them
@@ -119,12 +130,16 @@ struct LiveSession::Impl {
   double clock_time = 0;
   double seen_time = 0;  // the scene's, when it was last looked at
   int seen_ui = 0;
-  bool description_fits = true;  // else its sliders, buttons, texts and plots are old
+  bool description_fits = true;  // else it is old
+  enum class Changed { kNothing, kProperties, kAll } changed_scene = Changed::kNothing;  // what clients lack
   Clock::time_point last_frame{}, last_status{}, last_ui{};
+  Clock::time_point next_scene{};  // not before
+  int edits = 0;                   // of the scene
   double rate_time = 0, real_time_factor = 0;  // at the last status: the scene's time
   StepTimes times;                             // smoothed
   std::string halted_by;                       // what a behaviour failed with; empty: none has
   long long steps = 0, dropped = 0;
+  server_detail::Background background{server};
 };
 
 namespace server_detail {
@@ -150,6 +165,8 @@ double number(const Json& message, const char* key);
 int whole(const Json& message, const char* key, int otherwise, int least, int most);
 Vec3 vector(const Json& message, const char* key);
 Value value_of(const Json& json);
+/// By which the sender knows which message is meant; null where it has none.
+Json number_of(const Json& message);
 Diagnostic refused(std::string what, std::string remedy = "");
 Json problem_json(const Diagnostic& d, Json id);
 void smooth(double& mean, double value);

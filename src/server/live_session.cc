@@ -40,6 +40,7 @@ LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
       timeline(given.memory_seconds, given.memory_rate, given.memory_bytes),
       waiting(given.wait_for_client) {
   describe_scene();
+  describe_properties();
   timeline.keep(session);
   restart_clock();
   seen_time = session.time();
@@ -79,6 +80,7 @@ void LiveSession::Impl::run(const std::function<bool()>& stop, const std::functi
 
 void LiveSession::Impl::send_due() {
   const auto now = Clock::now();
+  if (changed_scene != Changed::kNothing && now >= next_scene) send_changed_scene();
   if (session.ui_version() != seen_ui && seconds(now - last_ui) >= 1 / options.frame_rate) send_ui();
   if (seconds(now - last_frame) >= 1 / options.frame_rate) send_frames();
   if (seconds(now - last_status) >= kStatusSeconds) send_status();
@@ -216,6 +218,7 @@ LiveSession::Impl::Json LiveSession::Impl::troubles_json() const {
 // ---- clients
 
 void LiveSession::Impl::handle_events() {
+  background.finish();
   const auto start = Clock::now();
   do {
     const std::optional<ClientEvent> event = server.take_event();
@@ -240,16 +243,35 @@ void LiveSession::Impl::handle(const ClientEvent& event) {
 }
 
 void LiveSession::Impl::send_scene(ClientId id) {
-  if (!description_fits) describe_scene();
-  const auto properties = std::make_shared<const std::string>(
-      dump({{"type", "properties"}, {"properties", properties_json(session)}}));
   server.send_latest(id, Latest::kScene, scene_text);
   server.send_latest(id, Latest::kGeometry, description.geometry, true);
-  server.send_latest(id, Latest::kProperties, properties);
+  server.send_latest(id, Latest::kProperties, properties_text);
+}
+
+void LiveSession::Impl::describe_properties() {
+  properties_text = std::make_shared<const std::string>(
+      dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+}
+
+void LiveSession::Impl::send_changed_scene() {
+  const Doing doing(server, "showing what has changed");
+  const auto start = Clock::now();
+  describe_properties();
+  if (changed_scene == Changed::kAll) describe_scene();
+  for (const auto& [id, client] : clients) {
+    if (changed_scene == Changed::kAll)
+      send_scene(id);
+    else
+      server.send_latest(id, Latest::kProperties, properties_text);
+  }
+  changed_scene = Changed::kNothing;
+  next_scene = Clock::now() + (Clock::now() - start);
 }
 
 void LiveSession::Impl::greet(ClientId id) {
   if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
+  if (changed_scene != Changed::kNothing) send_changed_scene();  // all see the same
+  if (!description_fits) describe_scene();
   clients[id] = {};
   send_scene(id);
   const Json settings = {{"type", "settings"}, {"settings", settings_json(session)}};

@@ -19,6 +19,7 @@ void LiveSession::Impl::wake_all() {
 }
 
 void LiveSession::Impl::scene_changed(bool timeline_fits) {
+  ++edits;
   if (!timeline_fits) timeline.clear();
   timeline.keep(session);
   if (other) {
@@ -87,7 +88,7 @@ LiveSession::Impl::Errors LiveSession::Impl::edit(const Json& message) {
   if (!errors.empty()) return errors;
   also([&](Session& s) { s.edit(change); });
   scene_changed(session.world().scene_hash() == before);
-  publish(Latest::kProperties, {{"type", "properties"}, {"properties", properties_json(session)}});
+  changed_scene = std::max(changed_scene, Changed::kProperties);
   return {};
 }
 
@@ -125,9 +126,8 @@ LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
   Errors errors = session.edit(change);
   if (!errors.empty()) return errors;
   also([&](Session& s) { s.edit(change); });
-  describe_scene();
+  changed_scene = Changed::kAll;
   scene_changed(false);
-  for (const auto& [id, client] : clients) send_scene(id);
   return {};
 }
 
@@ -186,18 +186,8 @@ LoadedScene present_scene(const Session& session) {
   return out;
 }
 
-}  // namespace
-
-/// As one file: a native scene, or where it has meshes a tar archive of it with them. Who does not read what
-/// was saved before gets no more.
-LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
-  const Diagnostic later = refused("files that were saved before are still on their way", "save again later");
-  if (server.room(id) < kRoomForFile) return {later};
-  LoadedScene now = present_scene(session);
-  if (message.contains("plots")) {
-    Errors errors = take_plots(now, message["plots"]);
-    if (!errors.empty()) return errors;
-  }
+/// What a page is sent of a scene: a native one, or where it has meshes a tar archive of it with them.
+std::string file_message(const LoadedScene& now) {
   const std::string stem = file_name(now.name);
   const SavedScene saved = to_native(now, stem + ".assets");
   std::string name = stem + ".scene.yaml", content = saved.text;
@@ -212,9 +202,33 @@ LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& messa
              length = static_cast<std::uint32_t>(name.size());
   std::string bytes;
   for (const std::uint32_t x : {kind, length}) bytes.append(reinterpret_cast<const char*>(&x), sizeof x);
-  bytes += name + content;
-  if (server.room(id) < bytes.size() + kRoomForFile / 2) return {later};
-  server.send_shared(id, std::make_shared<const std::string>(std::move(bytes)), true);
+  return bytes + name + content;
+}
+
+Diagnostic save_later() {
+  return refused("files that were saved before are still on their way", "save again later");
+}
+
+}  // namespace
+
+/// Who does not read what was saved before gets no more.
+LiveSession::Impl::Errors LiveSession::Impl::save(ClientId id, const Json& message) {
+  if (server.room(id) < kRoomForFile) return {save_later()};
+  auto now = std::make_shared<LoadedScene>(present_scene(session));
+  if (message.contains("plots")) {
+    Errors errors = take_plots(*now, message["plots"]);
+    if (!errors.empty()) return errors;
+  }
+  background.start(id, [this, id, number = number_of(message), now] {
+    auto bytes = std::make_shared<const std::string>(file_message(*now));
+    return [this, id, number, bytes] { answer(id, number, send_file(id, bytes)); };
+  });
+  return {};
+}
+
+LiveSession::Impl::Errors LiveSession::Impl::send_file(ClientId id, const Bytes& file) {
+  if (server.room(id) < file->size() + kRoomForFile / 2) return {save_later()};
+  server.send_shared(id, file, true);
   if (session.world().attachments().size() > 0)
     return {refused("joints that were made while it ran are not in the saved scene")};
   return {};

@@ -121,10 +121,25 @@ bool Server::Impl::tell(ClientEvent event) {
   return !(inbox.full = inbox.bytes > options.max_inbox);
 }
 
+std::map<ClientId, Inbox>::iterator Server::Impl::next_heard() {
+  const auto heard = [&](const auto& inbox) { return !unheard.contains(inbox.first); };
+  const auto after = inboxes.upper_bound(last_taken);
+  if (const auto found = std::find_if(after, inboxes.end(), heard); found != inboxes.end()) return found;
+  const auto found = std::find_if(inboxes.begin(), after, heard);
+  return found == after ? inboxes.end() : found;
+}
+
+void Server::hear(ClientId client, bool given) {
+  const std::lock_guard lock(impl_->mutex);
+  if (given)
+    impl_->unheard.erase(client);
+  else
+    impl_->unheard.insert(client);
+}
+
 std::optional<ClientEvent> Server::Impl::take() {
   const std::lock_guard lock(mutex);
-  auto next = inboxes.upper_bound(last_taken);
-  if (next == inboxes.end()) next = inboxes.begin();
+  const auto next = next_heard();
   if (next == inboxes.end()) return std::nullopt;
   Inbox& inbox = next->second;
   ClientEvent event = std::move(inbox.events.front());

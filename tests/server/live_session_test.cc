@@ -368,13 +368,14 @@ TEST_F(LiveTest, FilesThatAreNotReadAreNotHeld) {
 
 TEST_F(LiveTest, TheEndDoesNotWaitForWhatIsQueued) {
   Session session = with_mesh();
-  LiveSession live(session, *server_);
+  auto live = std::make_unique<LiveSession>(session, *server_);
   const auto client = join();
   for (int i = 0; i < 9000; ++i) client->send_text(R"({"type":"save"})");
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const auto begin = std::chrono::steady_clock::now();
   int turns = 0;
-  live.run([&] { return ++turns > 2; }, [&] { session.step(); });
+  live->run([&] { return ++turns > 2; }, [&] { session.step(); });
+  live.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   EXPECT_GT(server_->take_events().size(), 1000u);
 }

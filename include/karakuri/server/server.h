@@ -68,6 +68,8 @@ class Server {
   std::optional<ClientEvent> take_event();
   /// All that there is.
   std::vector<ClientEvent> take_events();
+  /// Whether events of this client are given; until they are again, they wait like those that nobody takes.
+  void hear(ClientId client, bool given);
   /// In order, and never lost while the client is there. What does not fit into the room that is left ends
   /// the connection.
   void send_text(ClientId client, std::string text);
