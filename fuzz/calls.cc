@@ -1,6 +1,6 @@
 // Calls of a session and its world, with arguments that nobody means among them: ids of what is not there,
-// numbers that are none, sizes that do not fit. What is refused changes nothing that can be seen, the rest can
-// go on, and a session that takes its snapshot goes on alike.
+// numbers that are none, sizes that do not fit. What is refused changes nothing that can be seen, the rest
+// can go on, and a session that takes its snapshot goes on alike.
 #include <array>
 
 #include "fuzz/bytes.h"
@@ -170,10 +170,21 @@ void change_structure(Session& s, Bytes& in) {
 }
 
 void name_things(Session& s, Bytes& in) {
-  constexpr const char* kNames[] = {
-      "time",          "gravity.z",       "joint.elbow.target", "joint.knee.q.1", "link.box.px", "energy",
-      "ui.pull",       "settings.solver", "settings.dt",        "actuator.motor", "sensor.gyro", "joint..q",
-      "link.arm.mass", "",                "settings.threads"};
+  constexpr const char* kNames[] = {"time",
+                                    "gravity.z",
+                                    "joint.elbow.target",
+                                    "joint.knee.q.1",
+                                    "link.box.px",
+                                    "energy",
+                                    "ui.pull",
+                                    "settings.solver",
+                                    "settings.dt",
+                                    "actuator.motor",
+                                    "sensor.gyro",
+                                    "joint..q",
+                                    "link.arm.mass",
+                                    "",
+                                    "settings.threads"};
   const char* name = kNames[in.below(std::size(kNames))];
   constexpr const char* kTexts[] = {"0.5", "newton", "1 2 3", "nan", "on", ""};
   switch (in.below(5)) {
@@ -220,7 +231,8 @@ void expect_same_future(Session& session) {
 void run(Input input) {
   if (input.empty()) return;
   Bytes in(input);
-  Session session = sessions()[static_cast<std::size_t>(in.below(static_cast<int>(sessions().size())))].clone();
+  Session session =
+      sessions()[static_cast<std::size_t>(in.below(static_cast<int>(sessions().size())))].clone();
   int steps = 0;
   for (int i = 0; i < kMostCalls && !in.done(); ++i) {
     call(session, in);

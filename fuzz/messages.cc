@@ -1,6 +1,6 @@
 // What clients of the page send: each line of the input is a message of one client, or of a second one where
-// it begins with '2'; one that begins with '.' lets a step be made. The server listens, and nobody comes: what
-// it would send goes nowhere, after it was made.
+// it begins with '2'; one that begins with '.' lets a step be made. The server listens, and nobody comes:
+// what it would send goes nowhere, after it was made.
 #include <fstream>
 
 #include "fuzz/scenes.h"
@@ -96,7 +96,8 @@ std::vector<std::string> seeds() {
 {"type":"reset"}
 {"type":"save","plots":[{"title":"a","signals":["time"]}],"id":3}
 .)";
-  return {"0" + all, "1" + all, "2" + all, "2{\"type\":\"press\",\"name\":\"part\"}\n.\n.\n", "0.\n2{}\n[1]\n"};
+  return {"0" + all, "1" + all, "2" + all, "2{\"type\":\"press\",\"name\":\"part\"}\n.\n.\n",
+          "0.\n2{}\n[1]\n"};
 }
 
 }  // namespace

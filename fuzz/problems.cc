@@ -1,5 +1,5 @@
-// Problems of solvers, by all methods: what is not refused is answered within its work, with impulses that are
-// finite and, of one sign or bounded where they must be, within their bounds.
+// Problems of solvers, by all methods: what is not refused is answered within its work, with impulses that
+// are finite and, of one sign or bounded where they must be, within their bounds.
 #include <algorithm>
 #include <cmath>
 
@@ -36,7 +36,8 @@ void add_block(Problem& p, Bytes& in) {
   }
 }
 
-/// Rows on subsystems: W = J M^-1 J^T where responses are made from Jacobians, and anything where they are not.
+/// Rows on subsystems: W = J M^-1 J^T where responses are made from Jacobians, and anything where they are
+/// not.
 Problem matrix_free(Bytes& in) {
   Problem p;
   p.clear(OperatorKind::kMatrixFree);
@@ -107,7 +108,8 @@ Settings settings(Bytes& in) {
 void expect_within_bounds(const Problem& p, std::span<const double> lambda, std::string_view method) {
   const auto tell = [&](const char* what, std::size_t i) {
     char text[120];
-    std::snprintf(text, sizeof text, ": the impulse %.17g of %.17g to %.17g ", lambda[i], p.lower[i], p.upper[i]);
+    std::snprintf(text, sizeof text, ": the impulse %.17g of %.17g to %.17g ", lambda[i], p.lower[i],
+                  p.upper[i]);
     found(std::string(method) + text + what);
   };
   for (const Block& b : p.blocks) {

@@ -24,9 +24,7 @@ LoadOptions uncached() {
   return options;
 }
 
-std::string text_of(Input input) {
-  return {reinterpret_cast<const char*>(input.data()), input.size()};
-}
+std::string text_of(Input input) { return {reinterpret_cast<const char*>(input.data()), input.size()}; }
 
 /// An error that names no file and line, or none at all where a file is refused, is a fault as much as a
 /// crash.
@@ -78,8 +76,7 @@ std::vector<Target> readers() {
        [](Input input) { read_scene<load_urdf>(input, "f.urdf"); }},
       {"mjcf", prepare, [] { return Seeds{kMjcf}; },
        [](Input input) { read_scene<load_mjcf>(input, "f.xml"); }},
-      {"sdf", prepare, [] { return Seeds{kSdf}; },
-       [](Input input) { read_scene<load_sdf>(input, "f.sdf"); }},
+      {"sdf", prepare, [] { return Seeds{kSdf}; }, [](Input input) { read_scene<load_sdf>(input, "f.sdf"); }},
       {"native", prepare, [] { return Seeds{kNative}; }, read_native},
       {"obj", prepare, [] { return Seeds{kObj}; }, [](Input input) { read_mesh_as(input, "f.obj"); }},
       {"stl-text", prepare, [] { return Seeds{kStlText}; },
@@ -87,8 +84,7 @@ std::vector<Target> readers() {
       {"stl-binary", prepare, [] { return Seeds{stl_binary()}; },
        [](Input input) { read_mesh_as(input, "f.stl"); }},
       {"gltf", prepare, [] { return Seeds{kGltf}; }, [](Input input) { read_mesh_as(input, "f.gltf"); }},
-      {"collada", prepare, [] { return Seeds{kCollada}; },
-       [](Input input) { read_mesh_as(input, "f.dae"); }},
+      {"collada", prepare, [] { return Seeds{kCollada}; }, [](Input input) { read_mesh_as(input, "f.dae"); }},
   };
 }
 

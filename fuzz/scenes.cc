@@ -60,8 +60,8 @@ Session make(const char* text, int steps) {
   Result<Session> session = Session::make(std::move(*scene));
   if (!session.ok()) found(to_string(session.errors()));
   session->step(steps);
-  session->perform(ForceAction{
-      .link = session->world().model().links.back().id, .force = Vec3(1, 2, 3), .duration = 0.2});
+  session->perform(
+      ForceAction{.link = session->world().model().links.back().id, .force = Vec3(1, 2, 3), .duration = 0.2});
   return std::move(*session);
 }
 

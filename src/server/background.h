@@ -1,6 +1,6 @@
 // Work that takes long, done beside the thread that serves: one piece after the other, each asked for by a
-// client, of whom nothing else is heard until it is done. So the others are answered meanwhile, and what waits
-// is at most one piece for each client.
+// client, of whom nothing else is heard until it is done. So the others are answered meanwhile, and what
+// waits is at most one piece for each client.
 #pragma once
 
 #include <condition_variable>

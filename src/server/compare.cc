@@ -38,9 +38,9 @@ LiveSession::Impl::Errors LiveSession::Impl::compare(ClientId id, const Json& me
                         scene = std::make_shared<LoadedScene>(session.scene())] {
     auto made = std::make_shared<Result<Session>>(Session::make(std::move(*scene)));
     return [this, id, message, tries, settings, edits_then, made] {
-      Errors errors = !made->ok()             ? made->errors()
+      Errors errors = !made->ok()           ? made->errors()
                       : edits != edits_then ? compare(id, message, tries + 1)
-                                              : begin_comparison(std::move(**made), settings);
+                                            : begin_comparison(std::move(**made), settings);
       answer(id, number_of(message), errors);
       changed = true;
       last_status = {};

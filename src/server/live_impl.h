@@ -130,11 +130,11 @@ struct LiveSession::Impl {
   double clock_time = 0;
   double seen_time = 0;  // the scene's, when it was last looked at
   int seen_ui = 0;
-  bool description_fits = true;  // else it is old
+  bool description_fits = true;                                                          // else it is old
   enum class Changed { kNothing, kProperties, kAll } changed_scene = Changed::kNothing;  // what clients lack
   Clock::time_point last_frame{}, last_status{}, last_ui{};
-  Clock::time_point next_scene{};  // not before
-  int edits = 0;                   // of the scene
+  Clock::time_point next_scene{};              // not before
+  int edits = 0;                               // of the scene
   double rate_time = 0, real_time_factor = 0;  // at the last status: the scene's time
   StepTimes times;                             // smoothed
   std::string halted_by;                       // what a behaviour failed with; empty: none has

@@ -270,7 +270,7 @@ void LiveSession::Impl::send_changed_scene() {
 
 void LiveSession::Impl::greet(ClientId id) {
   if (std::exchange(waiting, false) || clients.empty()) restart_clock();  // nobody waits for what nobody saw
-  if (changed_scene != Changed::kNothing) send_changed_scene();  // all see the same
+  if (changed_scene != Changed::kNothing) send_changed_scene();           // all see the same
   if (!description_fits) describe_scene();
   clients[id] = {};
   send_scene(id);

@@ -262,9 +262,9 @@ bool must_act(const Problem& p) {
   });
 }
 
-/// E = lambda . (W + C) lambda / 2 + lambda . q is never positive at a solution, as long as zero is admissible.
-/// Impulses that are none, and would give energy, are shortened to the least E in their direction, which is at
-/// most that of none at all.
+/// E = lambda . (W + C) lambda / 2 + lambda . q is never positive at a solution, as long as zero is
+/// admissible. Impulses that are none, and would give energy, are shortened to the least E in their
+/// direction, which is at most that of none at all.
 /// @param u  (W + C) lambda + q, kept so. @return Whether they were.
 bool take_energy_back(const Problem& p, std::span<double> lambda, std::span<double> u) {
   if (must_act(p)) return false;

@@ -431,6 +431,8 @@ struct World::Impl : world_detail::Persistent {
   LinkId energy_made_by;
   mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
+  mutable Broadphase view_boxes;  // of colliders, by their number, at the poses of `view`; for rays
+  mutable bool view_boxes_fresh = false;
   mutable Workspace past;  // of the last step: poses and velocities at its start, what joints carried in it
   mutable std::vector<Force> past_forces;
   mutable std::vector<double> past_a, past_tau;  // nv
@@ -541,6 +543,7 @@ struct World::Impl : world_detail::Persistent {
   void after_restore();       // make.cc: what is not saved
   void refresh_kinematics();  // ws: poses and velocities of the state
   void refresh_view() const;
+  void refresh_view_boxes() const;
   void refresh_past() const;
   void forget_contacts_of(int tree);
   void collect_pressing(std::vector<ProxyPair>& out) const;

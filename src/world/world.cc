@@ -77,6 +77,24 @@ void World::Impl::refresh_view() const {
   update_poses(model, state, view);
   update_velocities(model, state, view);
   view_fresh = true;
+  view_boxes_fresh = false;
+}
+
+/// The tree of the step itself has boxes of its start, and what it holds decides what the next one compares.
+void World::Impl::refresh_view_boxes() const {
+  refresh_view();
+  if (view_boxes_fresh) return;
+  const int count = static_cast<int>(colliders.size());
+  if (view_boxes.size() != count) view_boxes = Broadphase();
+  const bool is_new = view_boxes.size() == 0;
+  for (int i = 0; i < count; ++i) {
+    const Aabb box = bounding_box(*colliders[i].shape, pose_of(view, colliders[i]));
+    if (is_new)
+      view_boxes.insert(box);
+    else
+      view_boxes.move(i, box);
+  }
+  view_boxes_fresh = true;
 }
 
 Transform World::pose(LinkId link) const {
@@ -447,16 +465,18 @@ std::optional<World::Hit> World::ray_cast(const Vec3& origin, const Vec3& direct
   const Impl& w = *impl_;
   if (!origin.allFinite() || !direction.allFinite() || direction.isZero(0) || !(limit >= 0))
     return std::nullopt;
-  w.refresh_view();
+  w.refresh_view_boxes();
   std::optional<Hit> best;
-  for (std::size_t i = 0; i < w.colliders.size(); ++i) {
+  w.view_boxes.cast({origin, origin}, direction, limit, [&](ProxyId i, double within) {
     const world_detail::BodyShape& c = w.colliders[i];
-    if (ignored && w.collider_infos[i].link == ignored) continue;
-    const Transform X = Transform{Mat3(w.view.pose[c.body].R), Vec3(w.view.pose[c.body].p)} * c.X_BS;
-    const auto hit = karakuri::ray_cast(*c.shape, X, origin, direction, best ? best->hit.t : limit);
-    if (hit && (!best || hit->t < best->hit.t))
-      best = Hit{w.collider_infos[i].link, static_cast<int>(i), *hit};
-  }
+    const LinkId link = w.collider_infos[i].link;
+    if (ignored && link == ignored) return within;
+    const auto hit = karakuri::ray_cast(*c.shape, pose_of(w.view, c), origin, direction, within);
+    if (!hit) return within;
+    if (!best || hit->t < best->hit.t || (hit->t == best->hit.t && i < best->collider))
+      best = Hit{link, i, *hit};
+    return std::min(within, hit->t);
+  });
   return best;
 }
 

@@ -42,9 +42,7 @@ class Demonstration {
   }
 
  private:
-  static Session make(const std::string& name) {
-    return test::make_session(test::bundled(name));
-  }
+  static Session make(const std::string& name) { return test::make_session(test::bundled(name)); }
   std::string name_;
   Session session_;
 };

@@ -292,9 +292,10 @@ TEST(Robustness, ErrorsSayWhatToDo) {
   EXPECT_THAT(message({}), HasSubstr("does not fit"));
 }
 
-// A box that excludes zero: impulses that were shortened, or compared with none at all, were beyond its bounds.
+// A box that excludes zero: impulses that were shortened, or compared with none at all, were beyond its
+// bounds.
 TEST(Robustness, BoxesThatExcludeZeroAreKept) {
-  constexpr Method kEvery[] = {Method::kDefault,    Method::kBlock,  Method::kNewton,
+  constexpr Method kEvery[] = {Method::kDefault,    Method::kBlock,   Method::kNewton,
                                Method::kPgs,        Method::kDantzig, Method::kPgsIsotropic,
                                Method::kSpringhead, Method::kLemke,   Method::kQuickstep};
   for (const Method method : kEvery)
@@ -310,7 +311,8 @@ TEST(Robustness, BoxesThatExcludeZeroAreKept) {
       const Problem& p = scene.problem;
       std::vector<double> lambda(static_cast<std::size_t>(p.rows()), 0.0);
       Workspace ws;
-      const Result<Report> report = solve(p, {.method = method, .max_sweeps = 5, .max_work = work}, ws, lambda);
+      const Result<Report> report =
+          solve(p, {.method = method, .max_sweeps = 5, .max_work = work}, ws, lambda);
       ASSERT_TRUE(report.ok()) << to_string(report.errors());
       const double x = lambda[static_cast<std::size_t>(p.blocks[static_cast<std::size_t>(box)].row)];
       EXPECT_GE(x, 0.5);
