@@ -113,11 +113,22 @@ TreeMotion wanted_motion(World::Impl& w, int set) {
   return motion;
 }
 
-/// Moves a floating set as a whole, so that it is where it was and has the momentum that it had.
-void restore_motion(World::Impl& w, int set, const TreeMotion& wanted) {
+/// Of the mass of a tree, at the start of the step.
+Vec3 start_center(const World::Impl& w, int t) { return w.accounts[t].start_moment / w.tree_mass[t]; }
+
+/// Whether a set turns too far in a step to be led as one rigid body: the way of its parts is a chord that
+/// has little to do with their velocities.
+bool spins_far(const World::Impl& w, const RigidMotion& rigid) {
+  return w.h_now * rigid.angular.norm() > kFarTurn;
+}
+
+/// Moves a floating set as a whole, so that it is where it was and has the momentum that it had, but for the
+/// angular one of what turns too far.
+void restore_motion(World::Impl& w, int set, const TreeMotion& wanted, bool turning) {
   const TreeMotion now = motion_of(w, set);
   TreeMotion missing = now;
   missing.momentum = wanted.momentum - now.momentum;
+  if (!turning) missing.momentum.moment.setZero();
   const RigidMotion rigid = rigid_motion(missing);
   for_each_of(w, set, [&](int t, const Tree& tree) {
     const Body& root = w.model.bodies[tree.first];
@@ -139,25 +150,39 @@ Vec3 go_back(World::Impl& w, int set, double mass) {
   return moment / mass;
 }
 
-/// The way of a tree's root on a rigid body that moves so for a while: its arm is turned, and not drawn out.
-/// @pre w.ws: poses at its start
+/// The way of a point on a rigid body that moves so for a while: its arm is turned, and not drawn out.
+Vec3 rigid_way(const RigidMotion& m, const Vec3& point, double lasts) {
+  const Vec3 arm = point - m.center, turn = lasts * m.angular;
+  const double angle = turn.norm();
+  const Vec3 turned = angle > 0 ? Vec3(Eigen::AngleAxisd(angle, turn / angle) * arm) : arm;
+  return lasts * m.linear + turned - arm;
+}
+
+/// Of a tree's root.  @pre w.ws: poses at its start
 Eigen::Matrix<double, 6, 1> rigid_way(const World::Impl& w, const Tree& tree, const RigidMotion& m,
                                       double lasts) {
   const Mat3 to_F = Mat3(w.model.bodies[tree.first].R_PF).transpose();
-  const Vec3 arm = Vec3(w.ws.pose[tree.first].p) - m.center, turn = lasts * m.angular;
-  const double angle = turn.norm();
-  const Vec3 turned = angle > 0 ? Vec3(Eigen::AngleAxisd(angle, turn / angle) * arm) : arm;
   Eigen::Matrix<double, 6, 1> way;
-  way << to_F * (lasts * m.linear + turned - arm), to_F * turn;
+  way << to_F * rigid_way(m, w.ws.pose[tree.first].p, lasts), to_F * (lasts * m.angular);
   return way;
 }
 
+/// Moves a floating tree so that its centre of mass goes this way: where a root turns far, the way of what is
+/// far from it has little to do with that.
+void place_center(World::Impl& w, int t, const Tree& tree, const Vec3& way) {
+  const Vec3 missing = start_center(w, t) + way - tree_motion(w.model, w.ws, tree).center;
+  const Body& root = w.model.bodies[tree.first];
+  Eigen::Map<Vec3>(w.state.q.data() + root.first_q) += Mat3(root.R_PF).transpose() * missing;
+}
+
 /// A share of the way and of the velocities of a set; if it floats, of those within it, while it goes all of
-/// its way as a rigid body.
+/// its way as a rigid body; or, where that turns too far, of all that is not the way of its centre of mass.
 /// @pre w.way: all of the way, w.v_whole: all of the velocities
 /// @param motion  that the set is to have, if it floats
 void take_share(World::Impl& w, int set, bool anchored, double share, const TreeMotion& motion) {
   RigidMotion rigid = anchored ? RigidMotion{} : rigid_motion(motion);
+  const bool turning = anchored || !spins_far(w, rigid);
+  if (!turning) rigid.angular.setZero();
   if (!anchored) rigid.center = go_back(w, set, motion.mass);
   for_each_of(w, set, [&](int t, const Tree& tree) {
     const int first = w.model.bodies[tree.first].first_v;
@@ -171,8 +196,13 @@ void take_share(World::Impl& w, int set, bool anchored, double share, const Tree
     copy_coordinates(w.model, tree, w.q_before, w.state.q);
     integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.share_of_way), 1);
     look(w, t);
+    if (anchored) return;
+    place_center(
+        w, t, tree,
+        share * w.accounts[t].center_way + rigid_way(rigid, start_center(w, t), (1 - share) * w.h_now));
+    look(w, t);
   });
-  if (!anchored) restore_motion(w, set, motion);
+  if (!anchored) restore_motion(w, set, motion, turning);
 }
 
 /// Whether loops of a set are open that nothing kinematic draws along.
@@ -254,6 +284,11 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
   difference(w.model, as_vector(w.q_before), w.state.q_view(),
              Eigen::Map<Eigen::VectorXd>(w.way.data(), w.model.nv));
   w.v_whole = w.state.v;
+  for_each_of(w, set, [&](int t, const Tree& tree) {
+    if (anchored) return;
+    const Vec3 velocity = tree_motion(w.model, w.ws, tree).momentum.force / w.tree_mass[t];
+    w.accounts[t].center_way = w.h_now * (velocity - 0.5 * w.h_now * w.model.gravity);
+  });
   const TreeMotion motion = anchored ? TreeMotion{} : slowed_motion(w, set, most);
   double fits = 0, exceeds = 1, share = 1;
   for (int k = 0; k < kRounds; ++k) {

@@ -265,9 +265,9 @@ void join_all(World::Impl& w) {
 
 /// How far a correction of positions has lifted a tree that was shifted, from where its velocities would have
 /// led it.
-void take_lift(World::Impl& w, int t) {
+double lift_of(World::Impl& w, int t) {
   const Tree& tree = w.model.trees[t];
-  EnergyAccount& a = w.accounts[t];
+  const EnergyAccount& a = w.accounts[t];
   const double height = a.height;
   copy_coordinates(w.model, tree, w.state.q, w.stage.q);
   copy_coordinates(w.model, tree, w.q_before, w.state.q);
@@ -276,9 +276,19 @@ void take_lift(World::Impl& w, int t) {
     w.way[i] = late * w.state.v[i] + (1 - late) * w.v_before[i];
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.way), w.h_now);
   look(w, t);
-  a.risen = height - a.height;
+  const double lift = height - a.height;
   copy_coordinates(w.model, tree, w.stage.q, w.state.q);
   look(w, t);
+  return lift;
+}
+
+/// What corrections of positions lift of a set, up to what overlaps have stored.
+double lift_of_set(World::Impl& w, int set) {
+  double sum = 0;
+  for_each_of(w, set, [&](int t, const Tree&) {
+    if (w.is_shifted && w.shifted[t] > 0) sum += lift_of(w, t);
+  });
+  return std::clamp(sum, 0.0, w.accounts[set].stored);
 }
 
 /// Sums over the trees of a set, in the account of its first, which the others follow in a list.
@@ -326,7 +336,8 @@ double least_order_of_set(World::Impl& w, int set) {
 void settle(World::Impl& w, int set) {
   constexpr int kRounds = 4;
   EnergyAccount& a = w.accounts[set];
-  double due = a.before + a.work + work_of(a.set_held) + std::clamp(a.risen, 0.0, a.stored);
+  double lifted = std::clamp(a.risen, 0.0, a.stored);
+  double due = a.before + a.work + work_of(a.set_held) + lifted;
   EnergySum sum = energies_of(w, set);
   const bool finite = std::isfinite(sum.energy());
   if (!finite) sum = stay(w, set);
@@ -341,6 +352,8 @@ void settle(World::Impl& w, int set) {
     a.order = order_of_set(w, set);  // what is slower is wrong by less, and driven by less
     const double slower = std::min(driven, driven_work(w, set, w.state.v));
     due += slower - std::exchange(driven, slower);
+    const double lower = std::min(lifted, lift_of_set(w, set));  // a way that is shorter lifts less
+    due += lower - std::exchange(lifted, lower);
   }
   w.energy_taken += std::max(0.0, found - a.left_open - sum.energy());
   const double beyond = flies ? 0 : sum.energy() - most();  // what could not be taken away, and is told
@@ -423,7 +436,7 @@ void World::Impl::close_ledger() {
     look(*this, static_cast<int>(t));
     find_order(*this, static_cast<int>(t), a);
     a.fall_sum = a.fall;
-    if (is_shifted && shifted[t] > 0) take_lift(*this, static_cast<int>(t));
+    if (is_shifted && shifted[t] > 0) a.risen = lift_of(*this, static_cast<int>(t));
     a.exchanged = std::abs(a.motion - a.start_motion) + std::abs(a.height - a.start_height);
     // by what was there, as what is there now may be far too much
     const double there = a.springs + a.there + std::abs(a.work);

@@ -2,11 +2,13 @@
 // Rows that are driven, that give way, or that undo errors of positions by velocities; what is kinematic,
 // through the rows that hold something to it; efforts, drives, forces; and overlaps that come apart.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "karakuri/constraint/joint_rows.h"
+#include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/dynamics/response.h"
 #include "karakuri/model/configuration.h"
 #include "world/correct_positions.h"
@@ -66,6 +68,39 @@ void add_work_of_hold(World::Impl& w, const RowBlock& block, int row, HeldWork& 
   a.pressed += std::abs(impulse) * (std::abs(u) + std::abs(carried));
 }
 
+/// How fast what is kinematic moves where a loop holds something to it: linear and angular.
+std::array<double, 2> speed_of_carrier(const World::Impl& w, const Loop& loop) {
+  std::array<double, 2> speed{};
+  const Vec3 at = loop_rows(loop, w.ws).row[0].point;
+  for (const int body : {loop.body_f, loop.body_m}) {
+    if (w.tree_of[body] < 0 || w.responds(body)) continue;
+    const Velocity& v = w.ws.velocity[body];
+    const Vec3 arm = at - Vec3(w.ws.pose[body].p);
+    speed[0] = std::max(speed[0], (Vec3(v.v) + Vec3(v.w).cross(arm)).norm());
+    speed[1] = std::max(speed[1], Vec3(v.w).norm());
+  }
+  return speed;
+}
+
+/// What the load of a loop could give in the step, whichever way it points: the impulses of its rows and
+/// those of loops.cc at the end of the step may be many times that, and cancel.
+double told_work(const World::Impl& w, const RowBlock& block) {
+  const Loop& loop = w.model.loops[block.index];
+  const int t = w.tree_of[w.responds(loop.body_f) ? loop.body_f : loop.body_m];
+  const std::array<double, 6>& turning = w.loop_turning[block.index];
+  const bool in_stages = w.integrator_of(t) == Integrator::kRk4 && turning != std::array<double, 6>{};
+  Vec3 force = Vec3::Zero(), moment = Vec3::Zero();
+  for (int k = 0, row = block.row; k < 6; ++k) {
+    if (!(block.which >> k & 1)) continue;
+    const double impulse = (in_stages ? 0 : w.total[row]) + turning[k] / w.rows.unit[row];
+    force += impulse * w.rows.impulses[row].force;
+    moment += impulse * w.rows.impulses[row].moment;
+    ++row;
+  }
+  const std::array<double, 2>&start = w.loop_speed[block.index], end = speed_of_carrier(w, loop);
+  return force.norm() * std::max(start[0], end[0]) + moment.norm() * std::max(start[1], end[1]);
+}
+
 /// Of an effort while a dof's velocity goes from one to another, as much as it can be; RK4 follows it on the
 /// way.
 double work_between(const World::Impl& w, double effort, double before, double after) {
@@ -94,6 +129,12 @@ bool rows_do_work(const World::Impl& w) {
 }
 
 void add_work_of_rows(World::Impl& w) {
+  if (w.has_unresponsive) {
+    w.loop_speed.resize(w.model.loops.size());
+    for (const RowBlock& block : w.rows.blocks)
+      if (block.source == RowSource::kLoop)
+        w.loop_speed[block.index] = speed_of_carrier(w, w.model.loops[block.index]);
+  }
   Work active;
   for (std::size_t b = 0; b < w.rows.blocks.size(); ++b) {
     const RowBlock& block = w.rows.blocks[b];
@@ -125,12 +166,12 @@ void add_work_of_rows(World::Impl& w) {
 // What is kinematic gives to a set through loops that are held: at the start of the step, or along the chord
 // that it leads to, which is no more than the impulses could give at its velocity, whichever way that turns.
 // Rows that contradict each other are not solved, and press without bound: what they give is not needed to
-// carry anything.
+// carry anything. Nor is it more than what the loads that are told can give.
 double work_of(const HeldWork& set) {
   constexpr double kUndone = 1e-3;
   const bool contradicts = set.undone > kUndone * set.pressed;
   if (contradicts) return std::min(0.0, set.received) + std::min(0.0, set.by_stages);
-  return std::max(set.given, std::min(set.received, set.most)) + set.by_stages;
+  return std::min(std::max(set.given, std::min(set.received, set.most)) + set.by_stages, set.told);
 }
 
 // RK4 holds loops in its stages, where others do by rows.
@@ -143,6 +184,12 @@ void sum_held_work(World::Impl& w) {
     if (w.integrator_of(static_cast<int>(t)) != Integrator::kRk4) set += a.held;
     set.by_stages += w.given_by_loops[t];
     if (loops_contradict(w, static_cast<int>(t))) set.undone = std::numeric_limits<double>::infinity();
+  }
+  for (const RowBlock& block : w.rows.blocks) {
+    const int t = w.has_unresponsive ? tree_of_row(w, w.rows.impulses[block.row]) : -1;
+    if (t < 0 || !is_held(block.source)) continue;
+    w.accounts[find_set(w.accounts, t)].set_held.told +=
+        block.source == RowSource::kLoop ? told_work(w, block) : std::numeric_limits<double>::infinity();
   }
 }
 

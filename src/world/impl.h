@@ -125,10 +125,11 @@ struct HeldWork {
   double most = 0;                 // what they could give at its velocity, whichever way that is
   double undone = 0, pressed = 0;  // what rows leave undone, and what that is compared with
   double by_stages = 0;            // where loops.cc holds them
+  double told = 0;                 // what their load gives at most, which rows and loops.cc share
 
   HeldWork& operator+=(const HeldWork& o) {
     given += o.given, received += o.received, most += o.most, undone += o.undone, pressed += o.pressed,
-        by_stages += o.by_stages;
+        by_stages += o.by_stages, told += o.told;
     return *this;
   }
 };
@@ -150,6 +151,7 @@ struct EnergyAccount {
   double start_fall = 0, fall = 0, fall_sum = 0;  // |v . grad U| [W]
   Vec3 start_moment = Vec3::Zero(),
        start_momentum = Vec3::Zero();  // mass times centre, or times its velocity
+  Vec3 center_way = Vec3::Zero();      // of its centre of mass, as its momentum leads it
   double set_energy = 0, set_motion = 0, set_due = 0, tolerated = 0;
   double left_open = 0;           // what closing loops would have lifted, and did not
   double springs = 0, there = 0;  // energy of springs, and other that is there at the start
@@ -414,6 +416,7 @@ struct World::Impl : world_detail::Persistent {
       given_by_loops;  // by tree: by what is kinematic, through the loops that loops.cc holds [J]
   std::vector<std::array<double, 6>>
       loop_turning;                               // by loop: impulses by which loops.cc holds it in the step
+  std::vector<std::array<double, 2>> loop_speed;  // by loop: of what is kinematic at the start [m/s, rad/s]
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
   State stage, state_free, ahead;
   world_detail::LoopStage loop_stage;

@@ -8,7 +8,9 @@
 // is exact, while its inertia turns with it:
 //   L = I(q) w,  w+ = I(q+)^-1 L                                                                          (4)
 // In flight q+ turns by the velocity at the middle of the step, which makes the turning second order; what
-// turns further is followed within the step, and keeps its energy, too (free_spin.cc).
+// turns further is followed within the step, and keeps its energy, too (free_spin.cc). By the velocity at
+// either end, its energy would rise or fall from step to step, to the most or the least that its momentum
+// allows.
 //
 // Explicit Euler moves by v, and RK4 by stages of its own (runge_kutta.cc). Neither can follow what turns by
 // more than a radian in a step, nor what continuous contact has stopped, nor what would be gone through at
@@ -57,9 +59,9 @@ Eigen::Map<Vec3> three(std::vector<double>& v, int first) { return Eigen::Map<Ve
 
 /// The angular velocity that turns a free body from `before` over the step.
 Vec3 turning(World::Impl& w, const Body& root, const Quat& before, bool in_flight, bool tumbling, double h) {
-  if (w.integrator_of(root.tree) == Integrator::kExplicit) return three(w.v_before, root.first_v + 3);
-  const Vec3 spin = three(w.state.v, root.first_v + 3);
-  if (!tumbling) return spin;
+  const bool early = w.integrator_of(root.tree) == Integrator::kExplicit;
+  const Vec3 spin = three(early ? w.v_before : w.state.v, root.first_v + 3);
+  if (!tumbling || (early && !in_flight)) return spin;
   if (h * spin.norm() > world_detail::kFarSpin)
     return world_detail::spin_freely(w, root, before, spin, h) / h;
   if (!in_flight) return spin;

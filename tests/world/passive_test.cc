@@ -89,6 +89,8 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
 TEST(SlowPassive, SeedsThatOnceDidNotHoldForLong) {
   const Seeds kinds = {
       {WorldKind::kModels, {100293}},
+      {WorldKind::kMixed, {100535, 100614, 100617}},
+      {WorldKind::kLongSteps, {100718}},
   };
   expect_to_hold(kinds, kLong);
 }
