@@ -208,10 +208,23 @@ std::string find_missized(const Persistent& p, const World::Impl& w) {
   return {};
 }
 
+/// Whether all rotations are of unit quaternions, to far more than the rounding of any step.
+bool has_unit_quaternions(const Model& model, std::span<const double> q) {
+  constexpr double kSlack = 1e-9;
+  return std::ranges::all_of(model.bodies, [&](const Body& body) {
+    if (!has_quaternion(body.kind)) return true;
+    const double* at = q.data() + body.first_q + q_size(body.kind) - 4;
+    return std::abs(at[0] * at[0] + at[1] * at[1] + at[2] * at[2] + at[3] * at[3] - 1) < kSlack;
+  });
+}
+
 /// Numbers that no world comes to by itself, or lets anybody set.
-std::string find_impossible(const Persistent& p) {
+std::string find_impossible(const Persistent& p, const Model& model) {
   for (const std::vector<double>* v : {&p.state.q, &p.state.v, &p.q_before, &p.v_before, &p.effort})
     if (!all_finite(*v)) return "one of its coordinates, velocities or efforts is not finite";
+  const bool has_stepped = p.h_before > 0;  // else there is nothing in q_before
+  if (!has_unit_quaternions(model, p.state.q) || (has_stepped && !has_unit_quaternions(model, p.q_before)))
+    return "one of its rotations is none: its quaternion has not the length 1";
   if (!p.gravity.allFinite()) return "its gravity is not finite";
   if (!std::isfinite(p.state.time) || !(p.h_before >= 0 && std::isfinite(p.h_before)))
     return "its time is not finite";
@@ -258,7 +271,7 @@ std::string find_dangling(const Persistent& p, const World::Impl& w) {
 /// against a snapshot that was made by other means.
 std::string find_misfit(const Persistent& p, const World::Impl& w) {
   if (std::string flaw = find_missized(p, w); !flaw.empty()) return flaw;
-  if (std::string flaw = find_impossible(p); !flaw.empty()) return flaw;
+  if (std::string flaw = find_impossible(p, w.model); !flaw.empty()) return flaw;
   return find_dangling(p, w);
 }
 

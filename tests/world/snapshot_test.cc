@@ -340,6 +340,19 @@ TEST(Snapshot, LinksAndShapesThatAreNotThereAreRefusedEvenWithARightChecksum) {
   EXPECT_TRUE(world.restore(with(after, shape, c.collider_a)).empty());
 }
 
+// A link with such a rotation had a pose that is not finite, and was not said to be frozen.
+TEST(Snapshot, RotationsThatAreNoneAreRefused) {
+  Scene scene;
+  scene.add_body("ball", Shape::sphere(0.3), 1, Transform::translation({0, 0, 1}));
+  World world = make_world(scene);
+  EXPECT_TRUE(world.restore(world.snapshot()).empty()) << "before the first step";
+  world.step(3);
+  const Snapshot good = world.snapshot();
+  const std::size_t w = find_in(good, world.state().q[2]) + sizeof(double);  // after the position
+  for (const double bad : {0.0, 1 + 1e-6, 1e300}) EXPECT_FALSE(world.restore(with(good, w, bad)).empty()) << bad;
+  EXPECT_TRUE(world.restore(with(good, w, 1.0)).empty());
+}
+
 /// An arm that reaches boxes, joined, cut, driven and pulled: some of each thing that a snapshot holds.
 World busy_world() {
   Everything e;
