@@ -103,6 +103,7 @@ const std::vector<Backend>& backends() {
   static const std::vector<Backend> all{{"default, dense", solver::Method::kDefault, true},
                                         {"default, free", solver::Method::kDefault},
                                         {"newton", solver::Method::kNewton},
+                                        {"newton, dense", solver::Method::kNewton, true},
                                         {"block", solver::Method::kBlock}};
   return all;
 }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "karakuri/solver/guess.h"
 #include "solver/memory.h"
 
 namespace karakuri::solver {
@@ -106,6 +107,53 @@ bool wants_proximal(const Problem& p, const Workspace::Memory& m) {
   return takes_proximal(p, m) && (proximal_cost(p) < kProximalCost * sweep_cost(p) || is_nearly_right(p, m));
 }
 
+/// How many contacts the farthest subsystem is from what does not move.
+int height_of(const Problem& p, std::vector<int>& level) {
+  level.assign(p.subsystems.size(), 0);
+  for (int b = 0; b < p.block_count(); ++b)
+    if (p.term_start[b + 1] - p.term_start[b] == 1) level[p.terms[p.term_start[b]].subsystem] = 1;
+  for (int now = 1;; ++now) {
+    bool any = false;
+    for (int b = 0; b < p.block_count(); ++b) {
+      const int first = p.term_start[b], end = p.term_start[b + 1];
+      const auto is_now = [&](int t) { return level[p.terms[t].subsystem] == now; };
+      bool touches = false;
+      for (int t = first; t < end && end - first > 1; ++t) touches = touches || is_now(t);
+      for (int t = first; t < end && touches; ++t) {
+        int& there = level[p.terms[t].subsystem];
+        if (there == 0) there = now + 1, any = true;
+      }
+    }
+    if (!any) return now;
+  }
+}
+
+/// Whether Newton's method over the motions of bodies is worth trying first. Sweeps hand a load on from body
+/// to body and need about the square of the height for it; a few linear solves do not depend on that.
+bool wants_sparse(const Problem& p, Workspace::Memory& m) {
+  constexpr double kTypicalSolves = 8.0;
+  // what leaves out how friction follows the normal impulse converges slowly on trees, where both move each
+  // other
+  const bool bodies =
+      std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
+  if (!bodies || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;
+  const double height = height_of(p, m.sparse.level);
+  return kTypicalSolves * sparse_cost(p, m) < height * height * sweep_cost(p);
+}
+
+/// @return Whether nothing more is to be done.
+bool solve_sparse(const Problem& p, const Settings& settings, Workspace::Memory& m, Report& report) {
+  constexpr int kMostSolves = 2;  // for each of Settings::max_newton: they cost as little as some sweeps
+  constexpr double kEnough =
+      0.3;  // of the residual: what is left then is a contradiction that sweeps do not solve
+  const double before = m.best_residual;
+  sparse_newton(p, kMostSolves * std::min(settings.max_newton, kProximalSolves), settings.acceptable, m,
+                report);
+  report.method = Method::kNewton;
+  m.target = std::max(m.target, settings.acceptable);
+  return m.best_residual <= std::max(m.target, kEnough * before);
+}
+
 /// Sweeps and newton in turn, from λ.
 void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
                Report& report) {
@@ -155,9 +203,23 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
 
 }  // namespace
 
+bool is_swept_first(const Problem& p, Workspace& workspace) {
+  return !suits_proximal(p, kMostMotions) && !wants_sparse(p, workspace.memory());
+}
+
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
               Report& report) {
   if (m.best_residual <= m.target) return;
+  if (settings.max_newton > 0 && !m.rho.empty() && wants_sparse(p, m)) {
+    if (solve_sparse(p, settings, m, report)) return;
+    const double reached = m.best_residual;
+    m.found.assign(m.best.begin(), m.best.end());
+    m.best_residual = kInfinity;
+    check(p, lambda, m);
+    alternate(p, settings, m, lambda, report);
+    if (m.best_residual > reached) check(p, m.found, m);
+    return;
+  }
   if (settings.max_newton <= 0 || !wants_proximal(p, m)) return alternate(p, settings, m, lambda, report);
   const int solves = std::min(kProximalSolves, settings.max_newton);
   proximal(p, solves, settings.acceptable, m, lambda, report);

@@ -1,6 +1,7 @@
 // What a Workspace holds: every method's scratch, kept between solves.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "solver/coupling.h"
 #include "solver/envelope_lu.h"
 #include "solver/local_coulomb.h"
+#include "solver/sparse_ldl.h"
 
 namespace karakuri::solver {
 
@@ -115,6 +117,48 @@ struct ImpulseMemory {
   std::vector<double> x;                // padded
 };
 
+/// Velocities of one subsystem that the same rows act on.
+struct SparseNode {
+  int subsystem = 0, first = 0, width = 0;  // first: of its subsystem's velocities
+};
+
+/// Blocks that follow each other and act on the same nodes.
+struct SparsePatch {
+  int block = 0, block_count = 0, row = 0, row_count = 0;
+  int stride = 0;    // from row to row of its Jacobian, over its nodes one after the other
+  int jacobian = 0;  // in SparseMemory::jacobian
+};
+
+/// -dλ/du of one block, see sparse_newton.cc.
+struct SparseResponse {
+  double normal = 0, even = 0, across = 0;  // rows that are no cones: `even` alone
+  double e[2] = {};                         // which way friction of a slipping contact acts
+};
+
+/// See sparse_newton.cc.
+struct SparseMemory {
+  SparseLdl ldl;
+  int velocities = 0;  // of all nodes
+  std::vector<SparseNode> nodes;
+  std::vector<int> node_start;  // by subsystem
+  std::vector<int> widths;      // by node
+  std::vector<SparsePatch> patches;
+  std::vector<int> patch_start, patch_nodes;     // what is known of patches before they are ordered
+  std::vector<int> touched;                      // by node, scratch
+  std::vector<std::uint64_t> signature;          // by velocity, scratch
+  std::vector<double> jacobian;                  // by patch
+  std::vector<int> place;                        // by node: of its velocities in those below
+  std::vector<double> v, step, force;            // by velocity of all nodes
+  std::vector<double> unit;                      // likewise: their mass
+  std::vector<double> root;                      // by velocity: of its inverse mass
+  std::vector<double> local, product;            // of a patch
+  std::vector<double> lambda, centre, u;         // rows
+  std::vector<double> along, off;                // rows: J step, J F
+  std::vector<SparseResponse> response;          // blocks
+  std::vector<ProximalClass> classes, factored;  // blocks: as they are, and as they were when factored
+  std::vector<int> level;                        // by subsystem: contacts from what does not move
+};
+
 /// One contact that a subsystem rests on, see guess.cc.
 struct Support {
   int block = 0, term = 0;
@@ -214,6 +258,7 @@ struct Workspace::Memory {
   ProximalMemory proximal;
   RangeMemory range;
   ImpulseMemory impulse;
+  SparseMemory sparse;
   GuessMemory guess;
   WalkMemory walk;
   std::unique_ptr<HeldMemory> held;
@@ -266,6 +311,15 @@ bool suits_proximal(const Problem& problem, int limit);
 /// Newton's method of proximal.h in the space that is cheaper. @pre check(λ) was the last check.
 void proximal(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
               std::span<const double> lambda, Report& report);
+/// Whether sparse_newton() takes the problem.
+bool suits_sparse(const Problem& problem);
+/// Of one solve of sparse_newton(), in the unit of sweep_cost(). @pre suits_sparse()
+double sparse_cost(const Problem& problem, Workspace::Memory& m);
+/// Newton's method over the motions of subsystems, whatever their number; see sparse_newton.cc. What is best
+/// is left in m.best, where it begins. @pre suits_sparse(); check() of what to start from, and the measure is
+/// scaled: m.rho is there.
+void sparse_newton(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
+                   Report& report);
 /// The two spaces.
 void range_newton(const Problem& problem, int max_solves, double acceptable, Workspace::Memory& m,
                   std::span<const double> lambda, Report& report);

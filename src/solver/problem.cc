@@ -15,7 +15,8 @@ using namespace simd;  // NOLINT: private to the module
 void Problem::clear(OperatorKind kind) {
   storage = kind;
   blocks.clear();
-  for (auto* rows : {&q, &compliance, &lower, &upper, &friction, &entry_values, &jacobian, &response})
+  for (auto* rows :
+       {&q, &compliance, &lower, &upper, &friction, &entry_values, &jacobian, &response, &inverse_mass})
     rows->clear();
   if (kind != OperatorKind::kDense) dense.clear();
   entry_start.assign(1, 0);
@@ -323,6 +324,7 @@ bool operator_fits(const Problem& p) {
   const std::size_t count = p.storage == OperatorKind::kBlockSparse ? p.entries.size() : p.terms.size();
   if (start.size() != p.blocks.size() + 1 || start.front() != 0 || start.back() != static_cast<int>(count))
     return false;
+  if (!p.inverse_mass.empty() && static_cast<int>(p.inverse_mass.size()) != p.velocities()) return false;
   for (int i = 0; i < p.block_count(); ++i) {
     if (start[i] > start[i + 1]) return false;
     for (int k = start[i]; k < start[i + 1]; ++k) {

@@ -236,6 +236,17 @@ void sweep_with_the_rest(const Problem& p, const Settings& settings, Workspace::
   std::copy(m.best.begin(), m.best.end(), lambda.begin());
 }
 
+/// Newton's method over motions, where they are told; it ends sooner than over impulses, or not at all.
+bool solves_sparse(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
+                   Report& report) {
+  constexpr int kMostSolves = 30;
+  if (m.rho.empty() || !suits_sparse(p) || m.best_residual <= m.target) return false;
+  sparse_newton(p, std::min(kMostSolves, settings.max_newton), 0, m, report);
+  std::copy(m.best.begin(), m.best.end(), lambda.begin());
+  check(p, lambda, m);
+  return m.best_residual <= m.target;
+}
+
 void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
          Report& report) {
   switch (settings.method) {
@@ -245,7 +256,8 @@ void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::
       return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
     case Method::kNewton:
       if (m.budget.spent()) return;
-      return newton(p, settings.max_newton, m, lambda, report);
+      if (solves_sparse(p, settings, m, lambda, report)) return;
+      return newton(p, std::max(0, settings.max_newton - report.newton_iterations), m, lambda, report);
     case Method::kPgs:
     case Method::kPgsIsotropic: return extended_pgs(p, settings, m, lambda, report);
     case Method::kSpringhead: return springhead(p, settings, m, lambda, report);

@@ -81,8 +81,8 @@ void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::in
 namespace {
 
 /// Adds what one side of a row does to its tree.
-void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* jacobian,
-              double* response) {
+void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* inverse_mass,
+              double* jacobian, double* response) {
   const ResponseBuffers::Side& s = b.sides[side];
   const ResponseBuffers::Group& g = b.groups[s.group];
   const Body& body = w.model.bodies[g.body];
@@ -95,6 +95,7 @@ void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int firs
     const int at = path[d] - first_v;
     jacobian[at] += y[d].lane[in_group % 4];
     response[at] += weight[d] * y[d].lane[in_group % 4];
+    inverse_mass[at] = weight[d];
   }
 }
 
@@ -193,7 +194,8 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
       for (int e = slot.side_start[first_row + k]; e < slot.side_start[first_row + k + 1]; ++e) {
         const int side = slot.side_of[e];
         if (w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
-        add_side(w, b, side, first_v, jacobian.data() + k * dof, response.data() + k * dof);
+        add_side(w, b, side, first_v, p.inverse_mass.data() + p.subsystems[subsystem].velocity,
+                 jacobian.data() + k * dof, response.data() + k * dof);
       }
     }
   }
@@ -216,6 +218,7 @@ void assemble_by_vectors(const World::Impl& w, BlockList blocks, Slot& slot) {
       for (const int body : {row->body, row->other})
         if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
   }
+  p.inverse_mass.assign(p.velocities(), 1.0);
   int row = 0;
   for (const int b : blocks) {
     const RowBlock& block = w.rows.blocks[b];
@@ -310,6 +313,7 @@ void extract(Slot& slot) {
   part.subsystems = p.subsystems;
   part.links = p.links;
   part.unit_mass = p.unit_mass;
+  part.inverse_mass = p.inverse_mass;
   for (const Slot::Pick& pick : slot.picks) {
     extract_laws(p, pick, part);
     if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);

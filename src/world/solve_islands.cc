@@ -295,7 +295,7 @@ void correct_positions(const Task& t, solver::Settings settings) {
   settings.max_sweeps = std::min(settings.max_sweeps, 20);
   settings.absolute = 1e-3 * t.w.settings.stabilization.slop;
   settings.acceptable = 0;
-  if (t.island.loose) settings.max_newton = 0;
+  if (t.island.loose && (is_small(s) || solver::is_swept_first(s.part, s.solver))) settings.max_newton = 0;
   bool refused = false;
   solve_or_default(s.part, settings, s, s.part_lambda, &refused);
   int from = 0;

@@ -29,7 +29,8 @@ static void visit(Ar& ar, solver::Term& t) {
 template <class Ar>
 static void visit(Ar& ar, solver::Problem& p) {
   visit_enum(ar, p.storage, solver::OperatorKind::kMatrixFree);
-  for (auto* numbers : {&p.q, &p.compliance, &p.lower, &p.upper, &p.friction, &p.jacobian, &p.response})
+  for (auto* numbers :
+       {&p.q, &p.compliance, &p.lower, &p.upper, &p.friction, &p.jacobian, &p.response, &p.inverse_mass})
     visit(ar, *numbers);
   visit(ar, p.blocks);
   visit(ar, p.subsystems);

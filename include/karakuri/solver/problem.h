@@ -95,7 +95,9 @@ struct Problem {
   std::vector<double> jacobian;       //
   std::vector<double> response;       //
   std::vector<Link> links;            //   of walked trees, parents first
-  bool unit_mass = false;             //   one subsystem, see add_unit_mass()
+  std::vector<double>
+      inverse_mass;        //   velocities: of each its own, responses are Jacobians times it; or none
+  bool unit_mass = false;  //   one subsystem, see add_unit_mass()
 
   int rows() const { return static_cast<int>(q.size()); }
   int block_count() const { return static_cast<int>(blocks.size()); }

@@ -1,0 +1,162 @@
+// Sparse factors against dense ones, on chains, grids, stars and random patterns of nodes of all widths.
+#include "solver/sparse_ldl.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "karakuri/core/random.h"
+#include "support/no_alloc.h"
+
+namespace karakuri::solver {
+namespace {
+
+struct Pattern {
+  std::vector<int> widths, start{0}, nodes;
+
+  void add(std::initializer_list<int> clique) { add(std::vector<int>(clique)); }
+  void add(const std::vector<int>& clique) {
+    nodes.insert(nodes.end(), clique.begin(), clique.end());
+    start.push_back(static_cast<int>(nodes.size()));
+  }
+  int cliques() const { return static_cast<int>(start.size()) - 1; }
+  int first(int node) const { return std::accumulate(widths.begin(), widths.begin() + node, 0); }
+  int size() const { return first(static_cast<int>(widths.size())); }
+  void analyse(SparseLdl& ldl) const { ldl.analyse(widths, start, nodes); }
+};
+
+/// A dense matrix B Bᵀ for each clique, over its nodes as the factors order them.
+class RandomCliques final : public CliqueMatrices {
+ public:
+  RandomCliques(const Pattern& pattern, const SparseLdl& ldl, Random& random) {
+    for (int c = 0; c < pattern.cliques(); ++c) {
+      int width = 0;
+      for (const int n : ldl.clique(c)) width += pattern.widths[n];
+      const Eigen::MatrixXd B = Eigen::MatrixXd::NullaryExpr(width, 3, [&] { return random.uniform(-1, 1); });
+      all_.push_back(B * B.transpose());
+    }
+  }
+  void write(int clique, int stride, double* out) const override {
+    const Eigen::MatrixXd& m = all_[clique];
+    for (int c = 0; c < stride; ++c)
+      for (int r = c; r < stride; ++r) out[c * stride + r] = c < m.cols() && r < m.rows() ? m(r, c) : 0.0;
+  }
+  const Eigen::MatrixXd& of(int clique) const { return all_[clique]; }
+
+ private:
+  std::vector<Eigen::MatrixXd> all_;
+};
+
+Eigen::MatrixXd dense(const Pattern& p, const SparseLdl& ldl, const RandomCliques& cliques,
+                      std::span<const double> diagonal) {
+  Eigen::MatrixXd sum = Eigen::Map<const Eigen::VectorXd>(diagonal.data(), p.size()).asDiagonal();
+  for (int c = 0; c < p.cliques(); ++c) {
+    int row = 0;
+    for (const int a : ldl.clique(c)) {
+      int column = 0;
+      for (const int b : ldl.clique(c)) {
+        sum.block(p.first(a), p.first(b), p.widths[a], p.widths[b]) +=
+            cliques.of(c).block(row, column, p.widths[a], p.widths[b]);
+        column += p.widths[b];
+      }
+      row += p.widths[a];
+    }
+  }
+  return sum;
+}
+
+void expect_right(const Pattern& p, SparseLdl& ldl, Random& random) {
+  p.analyse(ldl);
+  const RandomCliques cliques(p, ldl, random);
+  std::vector<double> diagonal(p.size()), b(p.size());
+  for (double& d : diagonal) d = random.uniform(0.5, 2);
+  for (double& x : b) x = random.uniform(-1, 1);
+  const Eigen::VectorXd wanted =
+      dense(p, ldl, cliques, diagonal).ldlt().solve(Eigen::Map<const Eigen::VectorXd>(b.data(), p.size()));
+  ldl.factor(diagonal, cliques);
+  ldl.solve(b);
+  const Eigen::VectorXd found = Eigen::Map<const Eigen::VectorXd>(b.data(), p.size());
+  // eigenvalues lie between 0.5 and a few hundred
+  EXPECT_LT((found - wanted).norm(), 1e-11 * (1 + wanted.norm()));
+}
+
+Pattern chain(int count, int width) {
+  Pattern p;
+  p.widths.assign(count, width);
+  p.add({0});
+  for (int i = 0; i + 1 < count; ++i) p.add({i, i + 1});
+  return p;
+}
+
+Pattern grid(int n) {
+  Pattern p;
+  p.widths.assign(n * n, 6);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      if (i + 1 < n) p.add({i * n + j, (i + 1) * n + j});
+      if (j + 1 < n) p.add({i * n + j + 1, i * n + j});
+    }
+  return p;
+}
+
+Pattern random_pattern(Random& random) {
+  Pattern p;
+  const int count = 1 + static_cast<int>(40 * random.uniform());
+  for (int i = 0; i < count; ++i) p.widths.push_back(1 + static_cast<int>(9 * random.uniform()));
+  const int cliques = static_cast<int>(80 * random.uniform());
+  for (int c = 0; c < cliques; ++c) {
+    std::vector<int> clique;
+    const int size = 1 + static_cast<int>(4 * random.uniform());
+    for (int k = 0; k < size; ++k) {
+      const int n = static_cast<int>(count * random.uniform());
+      if (std::find(clique.begin(), clique.end(), n) == clique.end()) clique.push_back(n);
+    }
+    p.add(clique);
+  }
+  return p;
+}
+
+TEST(SparseLdl, SolvesAsDenseFactorsDo) {
+  Random random(3);
+  SparseLdl ldl;
+  for (const int width : {1, 3, 4, 6, 7}) expect_right(chain(12, width), ldl, random);
+  expect_right(grid(6), ldl, random);
+  for (int i = 0; i < 200; ++i) expect_right(random_pattern(random), ldl, random);
+}
+
+TEST(SparseLdl, FillsLittle) {
+  SparseLdl ldl;
+  const auto cost = [&](const Pattern& p) {
+    p.analyse(ldl);
+    return ldl.factor_cost();
+  };
+  EXPECT_NEAR(cost(chain(200, 6)) / cost(chain(100, 6)), 2, 0.1);
+  // a dense factorisation of 36 n^2 unknowns takes 72 n^6 multiplications, nested dissection some n^3
+  EXPECT_LT(cost(grid(24)) / cost(grid(12)), 12);
+  EXPECT_LT(cost(grid(24)), 0.05 * std::pow(6.0 * 24 * 24, 3) / 3);
+}
+
+TEST(SparseLdl, KeepsAnOrderWithoutAllocating) {
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
+  Random random(5);
+  SparseLdl ldl;
+  const Pattern a = grid(5), b = chain(9, 6);
+  expect_right(a, ldl, random);
+  expect_right(b, ldl, random);
+  const RandomCliques cliques(b, ldl, random);
+  std::vector<double> diagonal(b.size(), 1.0), x(b.size(), 1.0);
+  const test::NoAllocGuard guard;
+  for (int i = 0; i < 3; ++i) {
+    b.analyse(ldl);
+    ldl.factor(diagonal, cliques);
+    ldl.solve(x);
+    a.analyse(ldl);
+  }
+  EXPECT_EQ(guard.allocations(), 0);
+}
+
+}  // namespace
+}  // namespace karakuri::solver
