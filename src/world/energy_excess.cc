@@ -304,12 +304,14 @@ void shorten(World::Impl& w, int set, bool anchored, double most) {
 }
 
 /// What has to go; what is slower then has been lifted by more of its way.
-double excess_of(const World::Impl& w, int set, const EnergySum& sum, double most) {
+double excess_of(World::Impl& w, int set, const EnergySum& sum, double most) {
   const EnergyAccount& a = w.accounts[set];
   const double excess = std::min(sum.energy() - most, sum.motion);
   if (!(excess > 0) || !(a.risen > 0)) return excess;
+  double fall = 0;
+  for_each_of(w, set, [&](int t, const Tree&) { fall += w.accounts[t].fall; });
   const double slower = 1 - std::sqrt(1 - excess / sum.motion);
-  return std::min(excess + slower * w.h_now * a.fall_sum, sum.motion);
+  return std::min(excess + slower * w.h_now * fall, sum.motion);
 }
 
 /// Whether so much has to go that the way is to be shortened with the velocities. Of what nothing fixed acts

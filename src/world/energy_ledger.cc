@@ -18,6 +18,7 @@
 // A set that has more is slowed down: energy_excess.cc.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "dynamics/body_pass.h"
@@ -46,6 +47,7 @@ using world_detail::find_set;
 using world_detail::first_dof;
 using world_detail::for_each_of;
 using world_detail::is_driven_freely;
+using world_detail::kFarTurn;
 using world_detail::kLittle;
 using world_detail::kWideOpen;
 using world_detail::look;
@@ -308,7 +310,6 @@ void sum_up(World::Impl& w) {
     set.slowed = set.slowed || a.slowed;
     set.holds = set.holds || a.holds;
     set.opened = set.opened || a.opened;
-    set.fall_sum += a.fall_sum;
   }
 }
 
@@ -400,15 +401,34 @@ void World::Impl::open_ledger(double h) {
   add_work_of_overlaps(*this, h);
 }
 
+namespace {
+
+/// Whether a step has led a tree beside what the velocities at its ends lead to, by more than it could turn
+/// or is long: the stages of RK4 are no solution then.  @pre w.way: of the step
+bool strays(const World::Impl& w, int t) {
+  const Tree& tree = w.model.trees[t];
+  for (int i = w.model.bodies[tree.first].first_v; i < end_dof(w.model, tree); ++i) {
+    const double a = w.h_now * w.v_before[i], b = w.h_now * w.state.v[i];
+    const double beside = std::abs(w.way[i] - 0.5 * (a + b)) - 0.5 * std::abs(a - b);
+    const double most = w.model.dofs[i].kind == DofKind::kTranslation ? w.tree_size[t] : kFarTurn;
+    if (!(beside <= most)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool World::Impl::find_more_plain() {
   if (settings.integrator != Integrator::kRk4 && settings.integrator != Integrator::kExplicit) return false;
   for (EnergyAccount& a : accounts) a.set_energy = a.set_motion = a.set_due = 0;
+  difference(model, as_vector(q_before), state.q_view(), Eigen::Map<Eigen::VectorXd>(way.data(), model.nv));
   for (std::size_t t = 0; t < trees.size(); ++t) {
     if (!accounts[t].counts) continue;
     look(*this, static_cast<int>(t));
     const EnergyAccount& a = accounts[t];
     EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
-    set.set_energy += a.motion + a.height;
+    set.set_energy +=
+        strays(*this, static_cast<int>(t)) ? std::numeric_limits<double>::infinity() : a.motion + a.height;
     set.set_motion += a.motion;
     set.set_due += a.before + a.work + a.stored;
   }
@@ -418,7 +438,7 @@ bool World::Impl::find_more_plain() {
     if (!accounts[t].counts || plain[t]) continue;
     const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
     if (set.set_energy - set.set_due - work_of(set.set_held) <= kLittle * set.set_motion)
-      continue;  // not finite: neither
+      continue;  // what strays has no end of it
     plain[t] = any = true;
   }
   return any;
@@ -435,7 +455,6 @@ void World::Impl::close_ledger() {
     if (!a.counts) continue;
     look(*this, static_cast<int>(t));
     find_order(*this, static_cast<int>(t), a);
-    a.fall_sum = a.fall;
     if (is_shifted && shifted[t] > 0) a.risen = lift_of(*this, static_cast<int>(t));
     a.exchanged = std::abs(a.motion - a.start_motion) + std::abs(a.height - a.start_height);
     // by what was there, as what is there now may be far too much

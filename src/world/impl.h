@@ -145,10 +145,10 @@ struct EnergyAccount {
   bool holds = false;       // loops or couplings
   bool opened = false;      // and a loop of them is not closed at the start of the step
   double start_motion = 0, start_height = 0, motion = 0,
-         height = 0;                              // at the start of the step, and at its end
-  double turned = 0;                              // |dv|^2_M
-  double angle = 0;                               // by which its joints turn, added up [rad]
-  double start_fall = 0, fall = 0, fall_sum = 0;  // |v . grad U| [W]
+         height = 0;                // at the start of the step, and at its end
+  double turned = 0;                // |dv|^2_M
+  double angle = 0;                 // by which its joints turn, added up [rad]
+  double start_fall = 0, fall = 0;  // |v . grad U| [W]
   Vec3 start_moment = Vec3::Zero(),
        start_momentum = Vec3::Zero();  // mass times centre, or times its velocity
   Vec3 center_way = Vec3::Zero();      // of its centre of mass, as its momentum leads it

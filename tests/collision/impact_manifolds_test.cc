@@ -160,8 +160,9 @@ TEST(ImpactManifolds, RandomMotions) {
   EXPECT_GT(touching, 1000);
   EXPECT_GT(none, 1000);
   EXPECT_EQ(unresolved, 0);
-  // What turns and grazes goes on by the root of twice the tolerance over w^2 r at a time, a few thousandths of
-  // the motion, for as long as it is near: of 40 000 such motions 40 take 30 steps or more, and one takes 117.
+  // What turns and grazes goes on by the root of twice the tolerance over w^2 r at a time, a few thousandths
+  // of the motion, for as long as it is near: of 40 000 such motions 40 take 30 steps or more, and one takes
+  // 117.
   EXPECT_LT(slow, 4000 / 200);
 }
 

@@ -131,8 +131,6 @@ double fastest_spin(const Model& model, const Body& body, const State& state) {
   return moments.minCoeff() > 0 ? std::sqrt(twice_energy / moments.minCoeff()) : 0;
 }
 
-double clamp_between(double x, double a, double b) { return std::clamp(x, std::min(a, b), std::max(a, b)); }
-
 }  // namespace
 
 PassivityJudge::PassivityJudge(const World& world, std::vector<LinkId> kinematic)
@@ -452,8 +450,33 @@ double PassivityJudge::parting_bound(const World& world, int dof, double depth) 
   return reach * turn * std::min(1.0, turn) + std::min(within + held, reach) + correction + 1e-9 * reach;
 }
 
+/// Velocities after impacts, which act at the start of RK4's steps: what contacts did beside the impulses
+/// that last for the step.
+Eigen::VectorXd PassivityJudge::struck(const World& world) {
+  const Model& model = world.model();
+  std::vector<Force> on_body(model.body_count());
+  const auto add = [&](LinkId link, const Contact& c, double sign) {
+    const LinkEntry* entry = model.find(link);
+    if (!entry || entry->body == 0) return;
+    const Vec3 force = sign * (h_ * c.force - c.impulse), moment = sign * (h_ * c.moment - c.turning_impulse);
+    const Vec3 arm = c.point - Vec3(start_.pose[entry->body].p);
+    on_body[entry->body] = on_body[entry->body] + Force{moment + arm.cross(force), force};
+  };
+  for (const Contact& c : world.contacts()) add(c.link_a, c, -1), add(c.link_b, c, 1);
+  Eigen::VectorXd without(model.nv), with(model.nv);
+  bias_effort(model, before_.state, {}, scratch_, without);
+  bias_effort(model, before_.state, on_body, scratch_, with);
+  MassMatrix factored = before_.mass;
+  factor(model, factored);
+  Eigen::VectorXd change = without - with;
+  solve(model, factored, change);
+  return before_.state.v_view() + change;
+}
+
 void PassivityJudge::judge_positions(const World& world) {
   const Model& model = world.model();
+  const bool stages = world.settings().integrator == Integrator::kRk4;
+  const Eigen::VectorXd after_impacts = stages ? struck(world) : Eigen::VectorXd(before_.state.v_view());
   double depth = beyond_limits(model, before_.state);
   for (const auto& [pair, deep] : depths(world)) depth += std::max(0.0, deep);
   const std::vector<std::uint8_t> awake = trees_awake(world);
@@ -461,9 +484,9 @@ void PassivityJudge::judge_positions(const World& world) {
   difference(model, before_.state.q_view(), now_.state.q_view(), moved);
   for (int i = 0; i < model.nv; ++i) {
     const double a = h_ * before_.state.v[i], b = h_ * now_.state.v[i];
-    double parting = std::abs(moved[i] - clamp_between(moved[i], a, b));
-    if (world.settings().integrator == Integrator::kRk4)  // impacts act at the start of its steps
-      parting = std::max(0.0, parting - std::abs(b - a));
+    const double c = h_ * after_impacts[i];
+    double parting = std::abs(moved[i] - std::clamp(moved[i], std::min({a, b, c}), std::max({a, b, c})));
+    if (stages) parting = std::max(0.0, parting - std::abs(b - a));  // and so do impacts on joints' stops
     if (turns(model, i) && std::abs(a) + std::abs(b) > 1) continue;  // more than half a turn is not told
     double bound = parting_bound(world, i, depth);
     if (!awake[tree_of_dof(model, i)])

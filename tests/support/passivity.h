@@ -15,7 +15,8 @@
 //   X = |change of motion| + |change of height and springs| + |v+ - v|^2_M / 2,                           (4)
 // and what the solver's settings leave undone: `acceptable` [m/s] along each contact's impulse.
 //
-// Positions follow velocities: each coordinate moves by a value between h v and h v+, but for what its
+// Positions follow velocities: each coordinate moves by a value between h v and h v+ (and the h v after the
+// impacts at the start of a step of RK4, which the rest of it may take back), but for what its
 // tree turns in a step, (h w)^2, what forces do within it, h^2 a, of which those of loops show in the step
 // before, h |v - v'|, and a correction by no more than the depths at the start of the step. What loops hold
 // moves along the chord of its way, with velocities that differ from those along it by |dv|^2_M <= 2 T / 100
@@ -80,6 +81,7 @@ class PassivityJudge {
   void judge_soundness(const World& world);
   void judge_energy(const World& world);
   double spring_work(const World& world);
+  Eigen::VectorXd struck(const World& world);
   void judge_positions(const World& world);
   double turn_of(int tree) const;
   double parting_bound(const World& world, int dof, double depth) const;

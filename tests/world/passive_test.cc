@@ -88,9 +88,9 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
 /// So did these, after more steps than the others are given.
 TEST(SlowPassive, SeedsThatOnceDidNotHoldForLong) {
   const Seeds kinds = {
-      {WorldKind::kModels, {100293}},
-      {WorldKind::kMixed, {100535, 100614, 100617}},
-      {WorldKind::kLongSteps, {100718}},
+      {WorldKind::kModels, {100293, 200472}},
+      {WorldKind::kMixed, {100535, 100614, 100617, 110138, 200338}},
+      {WorldKind::kLongSteps, {100718, 110443}},
   };
   expect_to_hold(kinds, kLong);
 }
