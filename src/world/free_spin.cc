@@ -7,7 +7,7 @@
 // or, where these would not do, by a part of turning about the axis of the largest or smallest moment,
 //   p_i^2 <- (1 - s) p_i^2 + s |L|^2 at that axis,   0 <= s <= 1                                          (3)
 // Without that, what turns by many radians in a step would land anywhere on the sphere, with up to
-// I_max / I_min times its energy.
+// I_max / I_min times its energy, and what turns by little would drift there within some thousand steps.
 #include "world/free_spin.h"
 
 #include <algorithm>
@@ -81,6 +81,11 @@ Quat with_energy(const SpinInertia& inertia, const Quat& turn, const Vec3& L, do
 }
 
 }  // namespace
+
+Quat world_detail::turn_with_energy(const World::Impl& w, const Body& body, const Quat& turn, const Vec3& L,
+                                    double twice_energy) {
+  return with_energy(SpinInertia(w, body, turn), turn, L, twice_energy);
+}
 
 bool world_detail::tumbles(const World::Impl& w, const Body& body, const Vec3& spin) {
   if (!body.alone || spin.isZero(0)) return false;

@@ -7,9 +7,9 @@
 // A free body is moved by its centre of mass, wherever its origin is, and keeps its angular momentum, which
 // is exact, while its inertia turns with it:
 //   L = I(q) w,  w+ = I(q+)^-1 L                                                                          (4)
-// In flight q+ turns by the velocity at the middle of the step, which makes the turning second order; what
-// turns further is followed within the step, and keeps its energy, too (free_spin.cc). By the velocity at
-// either end, its energy would rise or fall from step to step, to the most or the least that its momentum
+// In flight q+ turns by the velocity at the middle of the step, which makes the turning second order, and so
+// that its energy is kept, too; what turns further is followed within the step (free_spin.cc). By the velocity
+// at either end, its energy would rise or fall from step to step, to the most or the least that its momentum
 // allows.
 //
 // Explicit Euler moves by v, and RK4 by stages of its own (runge_kutta.cc). Neither can follow what turns by
@@ -62,11 +62,9 @@ Vec3 turning(World::Impl& w, const Body& root, const Quat& before, bool in_fligh
   const bool early = w.integrator_of(root.tree) == Integrator::kExplicit;
   const Vec3 spin = three(early ? w.v_before : w.state.v, root.first_v + 3);
   if (!tumbling || (early && !in_flight)) return spin;
-  if (h * spin.norm() > world_detail::kFarSpin)
+  if (in_flight || h * spin.norm() > world_detail::kFarSpin)
     return world_detail::spin_freely(w, root, before, spin, h) / h;
-  if (!in_flight) return spin;
-  const Quat half = quat_exp(0.5 * h * spin) * before;
-  return SpinInertia(w, root, half.normalized()).velocity(SpinInertia(w, root, before).momentum(spin));
+  return spin;
 }
 
 /// Of the centre of mass, whose arm from the origin is `arm`.

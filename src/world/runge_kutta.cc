@@ -17,7 +17,9 @@
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
+#include "world/free_spin.h"
 #include "world/impl.h"
+#include "world/spin_inertia.h"
 
 namespace karakuri {
 
@@ -129,6 +131,34 @@ void place_center(World::Impl& w, const Body& root, int i, const Eigen::Matrix<d
   linear = v_c + change - Vec3(w.state.v.data() + root.first_v + 3).cross(arm_after);
 }
 
+/// Whether nothing but gravity acts on a body that is alone in its tree.
+bool is_let_alone(const World::Impl& w, int t, const Body& root) {
+  const Force& held = w.held_force[w.model.trees[t].first];
+  const Eigen::Map<const Eigen::Matrix<double, 6, 1>> effort(w.held_effort.data() + root.first_v);
+  const bool is_driven = std::any_of(w.driven_dofs.begin(), w.driven_dofs.end(), [&](std::int32_t dof) {
+    return dof >= root.first_v && dof < root.first_v + root.dofs;
+  });
+  return held.force.isZero(0) && held.moment.isZero(0) && effort.isZero(0) && w.passive_of(t).empty() &&
+         !is_driven;
+}
+
+/// A free body that nothing turns keeps its angular momentum and energy, which the stages do to their order
+/// alone; what they lose adds up over a run. In the axes of its joint's frame F.
+/// @param spin  before the stages
+void keep_spin(World::Impl& w, int t, const Body& root, const Vec3& spin) {
+  const int dof = root.first_v + 3;
+  if (!world_detail::tumbles(w, root, spin) || !is_let_alone(w, t, root)) return;
+  const auto turn_at = [&](std::vector<double>& q) {
+    const double* at = q.data() + root.first_q + 3;
+    return Quat(at[0], at[1], at[2], at[3]);
+  };
+  const Vec3 L = world_detail::SpinInertia(w, root, turn_at(w.q_before)).momentum(spin);
+  const Quat turn = world_detail::turn_with_energy(w, root, turn_at(w.state.q), L, spin.dot(L));
+  double* at = w.state.q.data() + root.first_q + 3;
+  at[0] = turn.w(), at[1] = turn.x(), at[2] = turn.y(), at[3] = turn.z();
+  Eigen::Map<Vec3>(w.state.v.data() + dof) = world_detail::SpinInertia(w, root, turn).velocity(L);
+}
+
 /// What the stages add up to.
 void move_tree(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
@@ -144,7 +174,9 @@ void move_tree(World::Impl& w, int t, double h) {
   for (int i = root.first_q; i < last.first_q + q_size(last.kind); ++i) w.state.q[i] += h * w.sum_q[i];
   for (int i = root.first_v; i < last.first_v + last.dofs; ++i) w.state.v[i] += h * w.sum_v[i];
   normalize_quaternions(w.model, tree, w.state.q);
-  if (root.alone) place_center(w, root, tree.first, v, h);
+  if (!root.alone) return;
+  keep_spin(w, t, root, v.tail<3>());
+  place_center(w, root, tree.first, v, h);
 }
 
 }  // namespace
