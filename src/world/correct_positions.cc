@@ -7,7 +7,12 @@
 // by at most p sqrt(W_ii / m), which (2) keeps below depth / (2 sqrt(b)). And no shape of a tree moves
 // further than a few times what the depths of its contacts and limits warrant,
 //   |s| <= c max(depth that is undone)                                                                    (3)
-// and no joint turns by more than a part of a radian, or all of its shift is shortened.
+// and no joint turns by more than a part of a radian, or all of its shift is shortened. Springs of joints
+// that are wound by it hold against it in the next steps, and what goes on to push would wind them without a
+// bound. So a tree moves within itself only to where they resist as much as its weight m g,
+//   e . s + s . K s / 2 <= m g max(depth that is undone),   e = K (q - rest)                              (4)
+// with g = v^2 / l from the scene (scales.h), which is gravity where there is any; and beyond that as a
+// whole, if its joint is free. What resists more stays in the other, and is told as penetration.
 #include "world/correct_positions.h"
 
 #include <algorithm>
@@ -17,6 +22,7 @@
 #include "karakuri/dynamics/response.h"
 #include "world/dofs.h"
 #include "world/reach.h"
+#include "world/rigid_motion.h"
 
 namespace karakuri {
 
@@ -41,10 +47,37 @@ void warrant(World::Impl& w, const RowBlock& block, double h) {
     }
 }
 
+/// (4): the share of a tree's shift that its springs let pass.
+double share_of_springs(const World::Impl& w, int t) {
+  double resists = 0, stiffens = 0;
+  for (const World::Impl::Passive& p : w.passive_of(t)) {
+    if (!(p.stiffness > 0)) continue;
+    const double s = w.shift[p.dof];
+    resists += p.stiffness * (dof_position(w.model, w.state.q_view(), p.dof) - p.rest) * s;
+    stiffens += 0.5 * p.stiffness * s * s;
+  }
+  const double g = w.scales.speed * w.scales.speed / w.scales.length;
+  const double left = w.tree_mass[t] * g * w.shift_warranted[t] - resists;
+  return stiffens > left ? std::max(0.0, left) / stiffens : 1;
+}
+
+/// @pre trial_velocity at the shift
+void let_springs_resist(World::Impl& w) {
+  const Eigen::Map<const Eigen::VectorXd> shift(w.shift.data(), w.model.nv);
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    if (!(w.shift_warranted[t] > 0)) continue;
+    const double share = share_of_springs(w, static_cast<int>(t));
+    if (share == 1) continue;
+    world_detail::slow_within(w, w.model.trees[t], share, w.shift);
+    body_velocities(w.model, w.ws, shift, w.model.trees[t], w.trial_velocity);
+  }
+}
+
 void find_shifted(World::Impl& w) {
   const Eigen::Map<const Eigen::VectorXd> shift(w.shift.data(), w.model.nv);
   for (std::size_t t = 0; t < w.trees.size(); ++t)
     if (w.shift_warranted[t] > 0) body_velocities(w.model, w.ws, shift, w.model.trees[t], w.trial_velocity);
+  let_springs_resist(w);
   for (const BodyShape& c : w.colliders) {
     const int t = w.tree_of[c.body];
     if (t < 0 || !(w.shift_warranted[t] > 0)) continue;

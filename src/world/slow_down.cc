@@ -19,19 +19,6 @@ Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& v) {
   return {v.data(), static_cast<Eigen::Index>(v.size())};
 }
 
-/// Takes a share of what moves within a tree: of all of it, or of a tree on a free joint, of what it does not
-/// do as a rigid body, which keeps its momentum.  @pre trial_velocity at v
-void slow_within(World::Impl& w, const Tree& tree, double share, std::vector<double>& v) {
-  const Body& root = w.model.bodies[tree.first];
-  if (root.kind != JointKind::kFree || root.parent != 0)
-    return world_detail::scale_rates(w.model, tree, share, v);
-  const auto as_one = world_detail::root_rates(
-      w, tree, world_detail::rigid_motion(tree_motion(w.model, w.ws, w.trial_velocity, tree)));
-  int i = root.first_v;
-  for (int k = 0; k < 6; ++k, ++i) v[i] += (share - 1) * (v[i] - as_one[k]);
-  for (; i < world_detail::end_dof(w.model, tree); ++i) v[i] *= share;
-}
-
 /// @pre trial_velocity and free_velocity: of the tree's bodies before and after
 void tell_lost(World::Impl& w, int t, double h) {
   for (const world_detail::BodyShape& c : w.colliders) {
@@ -74,11 +61,19 @@ void find_turns(const World::Impl& w, const std::vector<double>& v, double h, st
 void World::Impl::slow_down(int t, double share, double within, std::vector<double>& v, double h) {
   const Tree& tree = model.trees[t];
   body_velocities(model, ws, as_vector(v), tree, trial_velocity);
-  if (within < 1) slow_within(*this, tree, within, v);
+  if (within < 1) world_detail::slow_within(*this, tree, within, v);
   if (share < 1) world_detail::scale_rates(model, tree, share, v);
   body_velocities(model, ws, as_vector(v), tree, free_velocity);
   tell_lost(*this, t, h);
   body_velocities(model, ws, as_vector(v_free), tree, free_velocity);  // as they were
+}
+
+bool World::Impl::turns_loops_far(const std::vector<double>& v, double h) {
+  if (model.loops.empty()) return false;
+  find_turns(*this, v, h, still_of_set);
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (trees[t].responds() && still_of_set[root_of(static_cast<int>(t))] > kFarTurn) return true;
+  return false;
 }
 
 // What turns too far cannot be kept closed.

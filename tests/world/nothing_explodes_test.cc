@@ -120,6 +120,38 @@ TEST(NothingExplodes, ABodyDeepInTheGroundComesOut) {
   }
 }
 
+/// Links in the ground, on hinges whose springs hold them there.
+TEST(NothingExplodes, AnOverlapDoesNotWindSpringsWithoutABound) {
+  for (const double stiffness : {1.0, 10.0, 100.0, 1e3, 1e4}) {  // the weight has a moment of 2.5 N m
+    Scene scene;
+    scene.add_ground();
+    Mechanism& m = scene.mechanism;
+    const LinkId link = m.add_link("link", {1, Vec3(0.25, 0, 0), 0.02 * Mat3::Identity()});
+    Joint hinge{.name = "hinge",
+                .kind = JointKind::kRevolute,
+                .parent = m.world(),
+                .child = link,
+                .X_PF = Transform::translation({0, 0, 0.1}),
+                .axis = -Vec3::UnitY()};
+    hinge.dofs[0].stiffness = stiffness;
+    hinge.dofs[0].rest = -0.6;
+    const JointId joint = m.add_joint(hinge).value();
+    scene.add_shape(link, Shape::sphere(0.05), Transform::translation({0.5, 0, 0}));
+    World world = make_world(std::move(scene), {.dt = 2e-3});
+    world.set_q(joint, std::array{-0.6});
+    const double depth = 0.5 * std::sin(0.6) - 0.1 + 0.05;
+    double wound = 0;
+    for (int k = 0; k < 5000; ++k) {
+      world.step();
+      const double angle = world.q(joint)[0] + 0.6;
+      wound = std::max(wound, 0.5 * stiffness * angle * angle);
+    }
+    EXPECT_LT(wound, 9.8 * depth) << stiffness << " N m/rad: no more than what lifts it so far";
+    if (stiffness > 1) continue;
+    EXPECT_GT(world.q(joint)[0], -std::asin(0.05 / 0.5) - 1e-3) << "a soft spring lets it come out";
+  }
+}
+
 /// @param spread  of their centres to either side [m]
 Scene boxes_in_one_place(int count, std::uint64_t seed, double spread) {
   Random random(seed);
