@@ -146,6 +146,7 @@ py::dict report(PyWorld& w) {
   out["energy_exchanged"] = r.energy_exchanged;
   out["energy_link"] = name_of(r.energy_link);
   out["motion_lost"] = r.motion_lost;
+  out["parts"] = r.parts;
   out["motion_link"] = name_of(r.motion_link);
   out["seconds"] = t.total();
   return out;
@@ -186,7 +187,9 @@ void bind_events(py::module_& m, py::class_<PyWorld>& world) {
       "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds; and what "
       "should be zero:\n"
       "energy_made [J] with energy_exchanged [J] to compare it with, motion_lost [m], and the links' names "
-      "energy_link and motion_link. energy_taken [J] is the energy that the step would have "
+      "energy_link and motion_link. parts is in how many parts it was made: more than one where something "
+      "moved "
+      "further than a step can follow. energy_taken [J] is the energy that the step would have "
       "added by its own errors; the motion was slowed down by that much instead.");
   world.def("on_step", &add_step_callback, py::arg("function"),
             "Calls function(world) before each step from now on. An exception in it ends step() before that "

@@ -87,37 +87,40 @@ double thickness(const BodyShape& a, const BodyShape& b) { return std::min(a.inn
 /// Whether the origins of two shapes in contact have changed sides.
 bool changed_sides(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
                    const Transform& end_b) {
-  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
-  const bool endless = std::isinf(a.radius) || std::isinf(b.radius);
   const double before = (w.collider_pose[pair.b].p - w.collider_pose[pair.a].p).dot(contact.normal);
   const double after = (end_b.p - end_a.p).dot(contact.normal);
-  return !endless && before > 0 && after < 0;
+  return before > 0 && after < 0;
 }
 
-/// Whether two shapes in contact have gone through each other: they have changed sides, or they overlap by
-/// half of the thinner one.
+/// Whether two shapes in contact have gone through each other: they have changed sides, or they overlap by a
+/// share of the thinner one's inner radius.
 bool went_through(const World::Impl& w, ProxyPair pair, const Contact& contact, const Transform& end_a,
-                  const Transform& end_b, CollisionWorkspace& ws) {
+                  const Transform& end_b, CollisionWorkspace& ws, double share = kThick) {
   if (changed_sides(w, pair, contact, end_a, end_b)) return true;
   const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
   ClosestPoints nearest;
   return closest_points(*a.shape, end_a, *b.shape, end_b, ws, nearest) &&
-         nearest.separation < -kThick * thickness(a, b);
+         nearest.separation < -share * thickness(a, b);
 }
 
-/// Of two shapes that touch at the start, and have changed sides at the end: the last time at which they had
-/// not gone through each other. Their contacts look straight ahead, and what turns far may come round them.
-Impact find_passage(World::Impl& w, ProxyPair pair, const Contact& contact, const Sweep& way_a,
+/// Of two shapes that touch at the start, and have changed sides at the end, or come out behind the thinner
+/// one: the last time at which they had not gone through each other. Their contacts look straight ahead, and
+/// what turns far may come round them. What is as deep at the start belongs to its contacts.
+/// @param depth  at the start [m]
+Impact find_passage(World::Impl& w, ProxyPair pair, const Contact& contact, double depth, const Sweep& way_a,
                     const Sweep& way_b, CollisionWorkspace& ws) {
   constexpr int kHalvings = 12;
-  if (!changed_sides(w, pair, contact, way_a.at(1), way_b.at(1))) return {};
+  constexpr double kOut = 2;  // of the inner radius: all of the thinner one
+  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
+  const double share = depth / thickness(a, b);
+  if (!(share < kOut) || !went_through(w, pair, contact, way_a.at(1), way_b.at(1), ws, kOut)) return {};
+  const double through = share < kThick ? kThick : 0.5 * (share + kOut);
   double before = 0, after = 1;
   for (int k = 0; k < kHalvings; ++k) {
     const double t = 0.5 * (before + after);
-    (went_through(w, pair, contact, way_a.at(t), way_b.at(t), ws) ? after : before) = t;
+    (went_through(w, pair, contact, way_a.at(t), way_b.at(t), ws, through) ? after : before) = t;
   }
   Impact impact{.state = ImpactState::kTouching, .t = before};
-  const BodyShape &a = w.colliders[pair.a], &b = w.colliders[pair.b];
   const bool found =
       closest_points(*a.shape, way_a.at(before), *b.shape, way_b.at(before), ws, impact.nearest);
   return found ? impact : Impact{};
@@ -230,8 +233,7 @@ Impact find_impact(World::Impl& w, ProxyPair pair, const Path& path_a, const Pat
     ClosestPoints nearest;
     if (!closest_points(*a.shape, way_a.start, *b.shape, way_b.start, ws, nearest)) return {};
     if (!(nearest.separation > 0.1 * options.target)) {  // they touch
-      if (nearest.separation < -kThick * thickness(a, b)) return {};
-      return find_passage(w, pair, contacts[0], way_a, way_b, ws);
+      return find_passage(w, pair, contacts[0], -nearest.separation, way_a, way_b, ws);
     }
     options.target = std::min(options.target, 0.5 * nearest.separation);
   }
@@ -365,11 +367,16 @@ bool World::Impl::meets_more(const std::vector<double>& v, double h) {
   return true;
 }
 
+bool World::Impl::passes(const std::vector<double>& v, double h) {
+  return settings.continuous && settings.contact != ContactModel::kNone &&
+         find_free_times(*this, v, h, false);
+}
+
 // Each round shortens the ways of those that still meet; in the last one they stay where they are.
-void World::Impl::slow_down_what_passes(std::vector<double>& v, double h) {
+void World::Impl::slow_down_what_passes(std::vector<double>& v, double h, bool any) {
   constexpr int kRounds = 8;
   std::fill(slowed.begin(), slowed.end(), std::uint8_t{0});
-  if (!settings.continuous || settings.contact == ContactModel::kNone) return;
+  if (!any || !settings.continuous || settings.contact == ContactModel::kNone) return;
   for (int round = 1; round <= kRounds; ++round) {
     if (!find_free_times(*this, v, h, round == kRounds)) return;
     for (std::size_t t = 0; t < trees.size(); ++t) {

@@ -443,7 +443,10 @@ struct World::Impl : world_detail::Persistent {
   mutable bool past_fresh = false;
 
   // ---- the parts of a step; equations and reasons stand in the files
-  void substep(double h);
+  /// A step, or two of half its length where it moves something further than it can be followed, and so on.
+  void substep(double h, int halvings);
+  /// @return False where it is to be made in halves: then nothing has moved
+  bool attempt(double h, bool is_last);
   void free_motion(double h);  // free_motion.cc: efforts, aba, v_free
   /// Adds to `efforts` what `rotation_springs` give beyond what each dof's own would. @param h  looks ahead
   /// so far, where they are taken at the end of the step; 0: without those
@@ -459,20 +462,23 @@ struct World::Impl : world_detail::Persistent {
   void find_end_velocities();         // move_bodies.cc: v_end
   /// continuous.cc: adds contacts that the motion v meets within the step. Whether there are any.
   bool meets_more(const std::vector<double>& v, double h);
-  void slow_down_what_passes(std::vector<double>& v, double h);  // continuous.cc
+  // continuous.cc: what goes through something whatever its rows do
+  bool passes(const std::vector<double>& v, double h);
+  void slow_down_what_passes(std::vector<double>& v, double h, bool any);
   /// slow_down.cc: takes a share of a tree's velocities, and of those within it; tells the motion that is
   /// lost.
   void slow_down(int tree, double share, double within, std::vector<double>& v, double h);
   void slow_down_loops(std::vector<double>& v, double h);  // slow_down.cc: what turns too far to be followed
-  void penalty_contacts(double h);                         // penalty.cc: instead of rows
-  void find_shift(double h);                               // correct_positions.cc: `shift`
-  void move_and_settle(double h);                          // step.cc: all of the following
-  void move_bodies(double h);                              // move_bodies.cc: velocities, positions
-  void move_by_velocities(double h);                       // of all integrators but RK4
-  void find_plain(double h);                               // move_bodies.cc: `plain`
-  bool find_more_plain();                                  // energy_ledger.cc: the same, of what got too fast
-  void start_again();                                      // move_bodies.cc: at the start of the step
-  void runge_kutta(double h);                              // runge_kutta.cc: the same by RK4
+  bool turns_loops_far(const std::vector<double>& v, double h);
+  void penalty_contacts(double h);        // penalty.cc: instead of rows
+  void find_shift(double h);              // correct_positions.cc: `shift`
+  void move_and_settle(double h);         // step.cc: all of the following
+  void move_bodies(double h);             // move_bodies.cc: velocities, positions
+  void move_by_velocities(double h);      // of all integrators but RK4
+  void find_plain(double h);              // move_bodies.cc: `plain`
+  bool find_more_plain();                 // energy_ledger.cc: the same, of what got too fast
+  void start_again();                     // move_bodies.cc: at the start of the step
+  void runge_kutta(double h);             // runge_kutta.cc: the same by RK4
   void settle_loops(double h);            // loops.cc: positions and velocities at the end of the step
   void close_loops(State& at, double h);  // loops.cc: positions
   void project_on_loops(State& at, int root = -1);  // loops.cc: velocities; of one set of trees, or all

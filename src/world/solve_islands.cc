@@ -443,7 +443,7 @@ void leave_free(const Task& t, Island& island) {
 /// The settings' work is that of a step.
 void grant_work(const Task& t) {
   constexpr double kRows = 50'000;  // that get twice as much as few
-  t.slot.most_work = t.w.settings.max_work / t.w.settings.substeps * (1 + t.island.rows / kRows);
+  t.slot.most_work = t.w.settings.max_work * (t.h / t.w.settings.dt) * (1 + t.island.rows / kRows);
   t.slot.work = 0;
   t.slot.out_of_work = false;
 }
@@ -491,8 +491,10 @@ void World::Impl::solve_islands(double h) {
     }
   }
   const WorkReport before = report.budget;
+  const int parts = report.parts;
   report = {};
   report.budget = before;
+  report.parts = parts;
   report.rows = rows.size();
   report.islands = static_cast<int>(islands.size());
   report.contacts = static_cast<int>(contacts.size());

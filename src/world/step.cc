@@ -13,6 +13,9 @@ namespace {
 /// How often a step is solved where its motion meets what its rows did not know of.
 constexpr int kMostRounds = 4;
 
+/// How often a step is halved that moves something further than it can be followed.
+constexpr int kMostHalvings = 6;
+
 /// Something that grows evenly with time and is read in no time: a clock takes longer than some stages of a
 /// small world.
 std::uint64_t ticks() {
@@ -62,6 +65,7 @@ void World::step(int count) {
     impl_->energy_made = impl_->energy_taken = impl_->energy_exchanged = impl_->most_made = 0;
     impl_->energy_made_by = {};
     impl_->report.budget = {};
+    impl_->report.parts = 0;
     const int substeps = impl_->settings.substeps;
     const double h = impl_->settings.dt / substeps;
     for (int k = 0; k < substeps; ++k) {
@@ -70,7 +74,7 @@ void World::step(int count) {
         run_hooks();
         watch.lap(impl_->times.hooks);
       }
-      impl_->substep(h);
+      impl_->substep(h, kMostHalvings);
       detach_broken();
     }
   }
@@ -97,7 +101,15 @@ void World::Impl::move_and_settle(double h) {
   keep_group_momentum(h);
 }
 
-void World::Impl::substep(double h) {
+void World::Impl::substep(double h, int halvings) {
+  if (attempt(h, halvings == 0)) return;
+  forces = applied;
+  substep(0.5 * h, halvings - 1);
+  forces = applied;
+  substep(0.5 * h, halvings - 1);
+}
+
+bool World::Impl::attempt(double h, bool is_last) {
   Stopwatch watch;
   h_now = h;
   free_motion(h);
@@ -108,7 +120,8 @@ void World::Impl::substep(double h) {
   meets_more(v_free, h);
   watch.lap(times.collision);
   const int exhausted = report.budget.exhausted;
-  for (int round = 1;; ++round) {
+  bool may_pass = true;
+  for (int round = 1; may_pass; ++round) {
     connect_trees();
     build_rows(h);
     gather_islands();
@@ -116,9 +129,12 @@ void World::Impl::substep(double h) {
     solve_islands(h);
     find_end_velocities();
     watch.lap(times.solve);
-    if (round == kMostRounds || report.budget.exhausted > exhausted || !meets_more(v_end, h)) break;
+    if (round == kMostRounds || report.budget.exhausted > exhausted) break;
+    may_pass = meets_more(v_end, h);
   }
-  slow_down_what_passes(v_end, h);
+  is_last = is_last || report.budget.exhausted > exhausted;
+  if (!is_last && ((may_pass && passes(v_end, h)) || turns_loops_far(v_end, h))) return false;
+  slow_down_what_passes(v_end, h, is_last && may_pass);
   slow_down_loops(v_end, h);
   find_shift(h);
   open_ledger(h);
@@ -131,8 +147,10 @@ void World::Impl::substep(double h) {
   close_ledger();
   watch.lap(times.integrate);
   finish(h);
+  ++report.parts;
   h_now = 0;
   watch.lap(times.finish);
+  return true;
 }
 
 }  // namespace karakuri

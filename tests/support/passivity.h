@@ -82,6 +82,7 @@ class PassivityJudge {
   void judge_energy(const World& world);
   double spring_work(const World& world);
   Eigen::VectorXd struck(const World& world);
+  bool something_works(const World& world) const;
   void judge_positions(const World& world);
   double turn_of(int tree) const;
   double parting_bound(const World& world, int dof, double depth) const;

@@ -102,6 +102,9 @@ struct StepReport {
   LinkId energy_link;           // where most of it was made; none: nowhere
   double motion_lost = 0;       // [m]
   LinkId motion_link;           // none: nothing was lost
+  // In how many parts it was made: more than WorldSettings::substeps where something moved further than one
+  // of them can follow. Forces, loads and accelerations are those of the last part.
+  int parts = 0;
   // What the step would have made and was slowed down by instead: errors of integration, of impulses and of
   // corrections, beyond the order of the integrator. It damps, so a small part of the energy exchanged is
   // good.
