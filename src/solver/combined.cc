@@ -132,8 +132,7 @@ int height_of(const Problem& p, std::vector<int>& level) {
 /// to body and need about the square of the height for it; a few linear solves do not depend on that.
 bool wants_sparse(const Problem& p, Workspace::Memory& m) {
   constexpr double kTypicalSolves = 8.0;
-  // what leaves out how friction follows the normal impulse converges slowly on trees, where both move each
-  // other
+  // of trees, measured, 25 solves are as dear as the sweeps that are enough
   const bool bodies =
       std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
   if (!bodies || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;

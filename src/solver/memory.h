@@ -10,7 +10,7 @@
 #include "solver/coupling.h"
 #include "solver/envelope_lu.h"
 #include "solver/local_coulomb.h"
-#include "solver/sparse_ldl.h"
+#include "solver/sparse_factors.h"
 
 namespace karakuri::solver {
 
@@ -137,7 +137,7 @@ struct SparseResponse {
 
 /// See sparse_newton.cc.
 struct SparseMemory {
-  SparseLdl ldl;
+  SparseFactors factors;
   int velocities = 0;  // of all nodes
   std::vector<SparseNode> nodes;
   std::vector<int> node_start;  // by subsystem

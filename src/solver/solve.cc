@@ -239,7 +239,7 @@ void sweep_with_the_rest(const Problem& p, const Settings& settings, Workspace::
 /// Newton's method over motions, where they are told; it ends sooner than over impulses, or not at all.
 bool solves_sparse(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
                    Report& report) {
-  constexpr int kMostSolves = 30;
+  constexpr int kMostSolves = 60;
   if (m.rho.empty() || !suits_sparse(p) || m.best_residual <= m.target) return false;
   sparse_newton(p, std::min(kMostSolves, settings.max_newton), 0, m, report);
   std::copy(m.best.begin(), m.best.end(), lambda.begin());

@@ -5,12 +5,11 @@
 //   u = J v + q,   x = (α ŵ λ̄ - u) / A                                                        (1)
 //   λ(v): x, put within its bounds; of a cone λ_n = max(0, x_n), |λ_t| <= μ λ_n along x_t          (2)
 //   F(v) = v - Jᵀ λ(v) = 0                                                                    (3)
-//   (1 + Jᵀ R J) d = F,   R = -dλ/du = 1/A {0; 1; n nᵀ + (μ x_n / |x_t|) q qᵀ}, q across e = x_t/|x_t| (4)
+//   (1 + Jᵀ R J) d = F,   R = -dλ/du = 1/A {0; 1; (n + μ e) nᵀ + (μ x_n / |x_t|) q qᵀ},               (4)
 //
-// R leaves out how the bound of friction follows the normal impulse: so it is symmetric, its factors exist
-// whatever the classes, and F without that part is the gradient of a convex function: a step is shortened
-// where d·F would turn round. The solution of (3) is that of Coulomb's law all the same. As λ̄ follows λ the
-// proximal term vanishes.
+// of what is open, sticks, and slips along e = x_t/|x_t| with q across it. But for how friction follows the
+// normal impulse F is the gradient of a convex function: a step is shortened where d·F would turn round. As λ̄
+// follows λ the proximal term vanishes.
 #include <algorithm>
 #include <cmath>
 
@@ -108,7 +107,7 @@ void write_jacobian(const Problem& p, SparseMemory& s) {
   for (std::size_t i = 0; i < s.patches.size(); ++i) {
     SparsePatch& patch = s.patches[i];
     int width = 0;
-    for (const int n : s.ldl.clique(static_cast<int>(i))) width += s.widths[n];
+    for (const int n : s.factors.clique(static_cast<int>(i))) width += s.widths[n];
     patch.stride = padded(width);
     patch.jacobian = total;
     total += patch.stride * patch.row_count;
@@ -124,7 +123,7 @@ void write_jacobian(const Problem& p, SparseMemory& s) {
     for (int b = patch.block; b < patch.block + patch.block_count; ++b) {
       const int size = p.blocks[b].size;
       int at = 0;
-      for (const int n : s.ldl.clique(static_cast<int>(i))) {
+      for (const int n : s.factors.clique(static_cast<int>(i))) {
         const SparseNode& node = s.nodes[n];
         for (int t = p.term_start[b]; t < p.term_start[b + 1]; ++t) {
           if (p.terms[t].subsystem != node.subsystem) continue;
@@ -155,7 +154,7 @@ void find_structure(const Problem& p, SparseMemory& s) {
     total += n.width;
   }
   s.velocities = total;
-  s.ldl.analyse(s.widths, s.patch_start, s.patch_nodes);
+  s.factors.analyse(s.widths, s.patch_start, s.patch_nodes);
 }
 
 void prepare(const Problem& p, SparseMemory& s) {
@@ -173,11 +172,11 @@ void prepare(const Problem& p, SparseMemory& s) {
 // ---- motions and rows
 
 void gather(const SparseMemory& s, int patch, const double* from, double* to) {
-  for (const int n : s.ldl.clique(patch)) to = std::copy_n(from + s.place[n], s.widths[n], to);
+  for (const int n : s.factors.clique(patch)) to = std::copy_n(from + s.place[n], s.widths[n], to);
 }
 
 void give(const SparseMemory& s, int patch, const double* from, double* to) {
-  for (const int n : s.ldl.clique(patch)) {
+  for (const int n : s.factors.clique(patch)) {
     double* at = to + s.place[n];
     for (int d = 0; d < s.widths[n]; ++d) at[d] -= *from++;
   }
@@ -232,6 +231,27 @@ class SparseProximal {
   }
   void centre_on_impulses() { s_.centre = s_.lambda; }
 
+  /// v ← as if all contacts stuck that do not open faster than others close: from no impulses at all, a step
+  /// closes one layer of a stack after the other.
+  void close_contacts() {
+    double fastest = 0.0;
+    for (const Block& block : p_.blocks)
+      if (opens(block)) fastest = std::max(fastest, -p_.q[block.row]);
+    for (int b = 0; b < p_.block_count(); ++b) {
+      const Block& block = p_.blocks[b];
+      const bool closed = !opens(block) || p_.q[block.row] <= fastest;
+      s_.classes[b] = closed ? ProximalClass::kStick : ProximalClass::kOpen;
+      s_.response[b] = {.normal = weight_of(b, 0), .even = weight_of(b, block.size - 1)};
+      for (int r = 0; r < block.size; ++r)
+        s_.lambda[block.row + r] = closed ? -weight_of(b, r) * p_.q[block.row + r] : 0.0;
+    }
+    std::fill(s_.force.begin(), s_.force.end(), 0.0);
+    for (int i = 0; i < patches(); ++i) push(s_, i);
+    factor();
+    for (std::size_t d = 0; d < s_.v.size(); ++d) s_.v[d] = -s_.force[d];
+    s_.factors.solve(s_.v);
+  }
+
   /// Impulses, classes and F at v.
   void evaluate() {
     s_.force = s_.v;
@@ -248,7 +268,7 @@ class SparseProximal {
   void step() {
     if (!factored_) factor();
     std::copy(s_.force.begin(), s_.force.end(), s_.step.begin());
-    s_.ldl.solve(s_.step);
+    s_.factors.solve(s_.step);
     const double length = search();
     for (std::size_t d = 0; d < s_.v.size(); ++d) s_.v[d] -= length * s_.step[d];
     evaluate();
@@ -347,7 +367,7 @@ class SparseProximal {
       return sum;
     };
     double low = 0.0, high = 1.0, at_low = at_zero, at_high = slope(1.0);
-    if (!(at_high < -kTurned * at_zero)) return 1.0;
+    if (!(at_zero > 0.0 && at_high < -kTurned * at_zero)) return 1.0;
     double best = 1.0, least = std::abs(at_high);
     int side = 0;
     for (int trial = 0; trial < kMostTrials; ++trial) {
@@ -372,63 +392,85 @@ class SparseProximal {
   class Matrices final : public CliqueMatrices {
    public:
     explicit Matrices(const SparseProximal& of) : of_(of) {}
-    void write(int clique, int stride, double* out) const override { of_.write_matrix(clique, stride, out); }
+    void write(int clique, int stride, double* lower, double* upper) const override {
+      of_.write_matrix(clique, stride, lower, upper);
+    }
 
    private:
     const SparseProximal& of_;
   };
 
   void factor() {
-    s_.ldl.factor(s_.unit, Matrices(*this));
+    const bool symmetric =
+        std::find(s_.classes.begin(), s_.classes.end(), ProximalClass::kSlip) == s_.classes.end();
+    s_.factors.factor(s_.unit, Matrices(*this), symmetric);
     s_.factored = s_.classes;
     factored_ = true;
   }
 
-  /// out ← Jᵀ R J of a patch.
-  void write_matrix(int i, int stride, double* out) const {
-    const SparsePatch& patch = s_.patches[i];
-    const double* j = s_.jacobian.data() + patch.jacobian;
-    const double* rows[kMostRows + kMaxBlockSize];
-    double* g = s_.product.data();
-    int active = 0;
-    for (int b = patch.block; b < patch.block + patch.block_count; ++b) {
-      const int size = p_.blocks[b].size;
-      const SparseResponse& r = s_.response[b];
-      if (s_.classes[b] == ProximalClass::kOpen) {
-        j += size * stride;
-        continue;
-      }
-      if (p_.blocks[b].kind == RowKind::kCone) {
-        // even on both tangents, or `across` on q = (-e_1, e_0)
-        const double a = r.even + r.across * r.e[1] * r.e[1], c = r.even + r.across * r.e[0] * r.e[0];
-        const double mixed = -r.across * r.e[0] * r.e[1];
-        for (int k = 0; k < stride; k += 4) {
-          const V4 s = load4(j + stride + k), t = load4(j + 2 * stride + k);
-          store4(g + k, broadcast(r.normal) * load4(j + k));
-          store4(g + stride + k, broadcast(a) * s + broadcast(mixed) * t);
-          store4(g + 2 * stride + k, broadcast(mixed) * s + broadcast(c) * t);
-        }
-      } else {
-        for (int l = 0; l < size; ++l)
-          for (int k = 0; k < stride; k += 4)
-            store4(g + l * stride + k, broadcast(weight_of(b, l)) * load4(j + l * stride + k));
-      }
-      for (int l = 0; l < size; ++l, j += stride, g += stride) rows[active++] = j;
+  /// Writes R J of one cone. @param g  Three rows, as those of j.
+  void respond_along(int b, int stride, const double* j, double* g) const {
+    const SparseResponse& r = s_.response[b];
+    // even on both tangents, or `across` on q = (-e_1, e_0); friction follows what presses
+    const double a = r.even + r.across * r.e[1] * r.e[1], c = r.even + r.across * r.e[0] * r.e[0];
+    const double mixed = -r.across * r.e[0] * r.e[1];
+    const double follows =
+        s_.classes[b] == ProximalClass::kSlip ? p_.friction[p_.blocks[b].row + 1] * r.normal : 0.0;
+    for (int k = 0; k < stride; k += 4) {
+      const V4 n = load4(j + k), s = load4(j + stride + k), t = load4(j + 2 * stride + k);
+      store4(g + k, broadcast(r.normal) * n);
+      store4(g + stride + k, broadcast(a) * s + broadcast(mixed) * t + broadcast(follows * r.e[0]) * n);
+      store4(g + 2 * stride + k, broadcast(mixed) * s + broadcast(c) * t + broadcast(follows * r.e[1]) * n);
     }
-    const double* products = s_.product.data();
+  }
+
+  /// out ← the lower triangle of Σ a_l b_lᵀ.
+  static void add_products(int count, const double* const* a, const double* const* b, int stride,
+                           double* out) {
     for (int c = 0; c < stride; c += 4)
       for (int k = c; k < stride; k += 4) {
         V4 sum[4] = {};
-        for (int l = 0; l < active; ++l) {
-          const V4 y = load4(products + l * stride + k);
-          for (int d = 0; d < 4; ++d) sum[d] += broadcast(rows[l][c + d]) * y;
+        for (int l = 0; l < count; ++l) {
+          const V4 y = load4(a[l] + k);
+          for (int d = 0; d < 4; ++d) sum[d] += broadcast(b[l][c + d]) * y;
         }
         for (int d = 0; d < 4; ++d) store4(out + (c + d) * stride + k, sum[d]);
       }
   }
 
-  double weight_of(int b, int r) const {
-    return s_.response[b].even > 0.0 ? 1.0 / (pull_of(b) + p_.compliance[p_.blocks[b].row + r]) : 0.0;
+  /// lower ← Jᵀ R J of a patch; upper ← its transpose, unless that is null.
+  void write_matrix(int i, int stride, double* lower, double* upper) const {
+    const SparsePatch& patch = s_.patches[i];
+    const double* j = s_.jacobian.data() + patch.jacobian;
+    const double *rows[kMostRows + kMaxBlockSize], *products[kMostRows + kMaxBlockSize];
+    double* g = s_.product.data();
+    int active = 0;
+    for (int b = patch.block; b < patch.block + patch.block_count; ++b) {
+      const int size = p_.blocks[b].size;
+      if (s_.classes[b] == ProximalClass::kOpen) {
+        j += size * stride;
+        continue;
+      }
+      if (p_.blocks[b].kind == RowKind::kCone)
+        respond_along(b, stride, j, g);
+      else
+        for (int l = 0; l < size; ++l)
+          for (int k = 0; k < stride; k += 4)
+            store4(g + l * stride + k, broadcast(weight_of(b, l)) * load4(j + l * stride + k));
+      for (int l = 0; l < size; ++l, j += stride, g += stride) {
+        rows[active] = j;
+        products[active++] = g;
+      }
+    }
+    add_products(active, rows, products, stride, lower);
+    if (upper) add_products(active, products, rows, stride, upper);
+  }
+
+  /// 1/A of a row.
+  double weight_of(int b, int r) const { return 1.0 / (pull_of(b) + p_.compliance[p_.blocks[b].row + r]); }
+
+  static bool opens(const Block& block) {
+    return block.kind == RowKind::kCone || block.kind == RowKind::kComplementarity;
   }
 
   const Problem& p_;
@@ -455,7 +497,7 @@ double sparse_cost(const Problem& p, Workspace::Memory& m) {
       0.25;                        // time of a multiplication in the factorisation relative to a sweep's
   constexpr double kPasses = 6.0;  // sweeps that the rest of a step takes: matrices, search, velocities
   find_structure(p, m.sparse);
-  return kFactorSpeed * m.sparse.ldl.factor_cost() + kPasses * sweep_cost(p);
+  return kFactorSpeed * m.sparse.factors.factor_cost() + kPasses * sweep_cost(p);
 }
 
 namespace {
@@ -491,7 +533,11 @@ class Course {
     const bool fails = !is_enough && gain > kGain && alpha_ < kRoom;
     if (fails) ++stalls_;
     if (gain <= kKeep && !is_enough) return false;
-    alpha_ = soft_ ? kLeast : std::max(kLeast, alpha_ * (solves <= 2 ? 0.1 : solves <= 5 ? 0.3 : 0.5));
+    alpha_ = soft_ ? kLeast
+                   : std::max(kLeast, alpha_ * (solves <= 1   ? 0.02
+                                                : solves <= 2 ? 0.1
+                                                : solves <= 5 ? 0.3
+                                                              : 0.5));
     return true;
   }
   /// Where a problem is not solved. @return Whether there is another to try.
@@ -530,18 +576,21 @@ void sparse_newton(const Problem& p, int max_solves, double acceptable, Workspac
   constexpr int kMostInner = 15;   // solves of one proximal problem
   SparseMemory& s = m.sparse;
   const double needed = choose_start(p, m);
+  const bool starts_from_none = std::all_of(m.best.begin(), m.best.end(), [](double x) { return x == 0.0; });
   prepare(p, s);
   SparseProximal newton(p, m);
   Course course(is_soft(p, m), m.best_residual / needed);
   newton.set_alpha(course.alpha());
   newton.move_by(m.best);
   newton.centre_on_impulses();
+  if (starts_from_none) newton.close_contacts();
   newton.evaluate();
+  if (!newton.keeps_classes()) newton.forget_factors();
   double last = m.best_residual, before = kInfinity;
   int solves = 0;
   for (int k = 0; k < max_solves && !m.budget.spent(); ++k) {
-    m.budget.spend(s.ldl.solve_cost() + 4.0 * sweep_cost(p));
-    if (!newton.has_factors()) m.budget.spend(s.ldl.factor_cost() + 2.0 * sweep_cost(p));
+    m.budget.spend(s.factors.solve_cost() + 4.0 * sweep_cost(p));
+    if (!newton.has_factors()) m.budget.spend(s.factors.factor_cost() + 2.0 * sweep_cost(p));
     newton.step();
     ++report.newton_iterations;
     ++solves;

@@ -43,8 +43,8 @@ World struck_layers(int layers) {
                      Transform::translation(at), wood);
     }
   }
-  const LinkId ball = scene.add_body("ball", Shape::sphere(0.2), 1,
-                                     Transform::translation({-1.2, 0.1, 0.25 * layers}), wood);
+  const LinkId ball =
+      scene.add_body("ball", Shape::sphere(0.2), 1, Transform::translation({-1.2, 0.1, 0.25 * layers}), wood);
   World world = make_world(std::move(scene), with(Integrator::kSemiImplicit, 1.0 / 60));
   world.set_velocity(ball, {Vec3::Zero(), Vec3(3, 0, 0)});
   return world;
@@ -60,8 +60,8 @@ Scene falling_humanoid() {
   return scene;
 }
 
-/// A sample of what four worlds meet: boxes that land on each other, a robot that falls, things in a bin, and layers of
-/// bars that are struck.
+/// A sample of what four worlds meet: boxes that land on each other, a robot that falls, things in a bin, and
+/// layers of bars that are struck.
 std::vector<RecordedIsland> sample() {
   IslandRecorder recorder(25);
   const auto follow = [&](const std::string& name, World world, int steps) {
@@ -135,7 +135,8 @@ TEST(Islands, BackendsMoveEachAlike) {
     for (std::size_t k = 1; k < solutions.size(); ++k)
       found.add(distance_of_motions(island.problem, solutions[0], solutions[k]).relative());
   }
-  EXPECT_LE(unsolved, 1);  // the step in which the ball strikes: bars are wedged, and no method ends below 1e-4 m/s
+  EXPECT_LE(unsolved,
+            1);  // the step in which the ball strikes: bars are wedged, and no method ends below 1e-4 m/s
   EXPECT_GT(found.count, 100);
   EXPECT_GT(found.same, 0.8 * found.count);
 }

@@ -3,10 +3,11 @@
 //   new element = union of the node's elements, less the node itself,                                    (1)
 // which replaces all of them (George and Liu, SIAM Review 31, 1989).
 //
-// A front F, columns of a supernode first, is factored with Y = L D,
-//   Y_k = F_k,   F ← F - Y_k Y_kᵀ / Y_kk,                                                               (2)
-// and what is then left of the other columns goes to the parent.
-#include "solver/sparse_ldl.h"
+// A front F, columns of a supernode first, is factored with Y = L D, Z = D U,
+//   Y_k = column k of F,  Z_k = its row k,  F ← F - Y_k Z_kᵀ / Y_kk,                                    (2)
+// and what is then left of the others goes to the parent. F is kept as two lower triangles, its own and that
+// of its transpose, which are one where it is symmetric.
+#include "solver/sparse_factors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,14 +34,14 @@ void add(const double* from, double* to, int n) {
 
 }  // namespace
 
-bool SparseLdl::is_known(std::span<const int> widths, std::span<const int> clique_start,
-                         std::span<const int> clique_nodes) const {
+bool SparseFactors::is_known(std::span<const int> widths, std::span<const int> clique_start,
+                             std::span<const int> clique_nodes) const {
   return std::ranges::equal(widths, widths_) && std::ranges::equal(clique_start, given_start_) &&
          std::ranges::equal(clique_nodes, given_nodes_);
 }
 
-void SparseLdl::analyse(std::span<const int> widths, std::span<const int> clique_start,
-                        std::span<const int> clique_nodes) {
+void SparseFactors::analyse(std::span<const int> widths, std::span<const int> clique_start,
+                            std::span<const int> clique_nodes) {
   if (is_known(widths, clique_start, clique_nodes)) return;
   widths_.assign(widths.begin(), widths.end());
   given_start_.assign(clique_start.begin(), clique_start.end());
@@ -59,7 +60,7 @@ void SparseLdl::analyse(std::span<const int> widths, std::span<const int> clique
 // ---- order
 
 /// Which elements each node is in.
-void SparseLdl::index_elements() {
+void SparseFactors::index_elements() {
   const std::size_t nodes = widths_.size();
   element_start_ = given_start_;
   element_nodes_ = given_nodes_;
@@ -77,7 +78,7 @@ void SparseLdl::index_elements() {
 }
 
 /// Unknowns that a node is coupled with.
-int SparseLdl::degree_of(int node) {
+int SparseFactors::degree_of(int node) {
   ++stamp_;
   mark_[node] = stamp_;
   int degree = 0;
@@ -94,7 +95,7 @@ int SparseLdl::degree_of(int node) {
 }
 
 /// (1)
-void SparseLdl::absorb(int node) {
+void SparseFactors::absorb(int node) {
   ++stamp_;
   mark_[node] = stamp_;
   const int made = static_cast<int>(element_start_.size()) - 1;
@@ -119,7 +120,7 @@ void SparseLdl::absorb(int node) {
   }
 }
 
-void SparseLdl::eliminate_by_degree() {
+void SparseFactors::eliminate_by_degree() {
   const int nodes = static_cast<int>(widths_.size());
   index_elements();
   mark_.assign(nodes, 0);
@@ -150,7 +151,7 @@ void SparseLdl::eliminate_by_degree() {
 }
 
 /// A node and one of its children are eliminated at once, where that stores few zeros.
-void SparseLdl::form_supernodes() {
+void SparseFactors::form_supernodes() {
   const int nodes = static_cast<int>(widths_.size());
   const int cliques = static_cast<int>(given_start_.size()) - 1;
   parent_.assign(nodes, -1);
@@ -181,7 +182,7 @@ void SparseLdl::form_supernodes() {
 }
 
 /// The supernode that ends with `top`, from `place` on.
-void SparseLdl::list_supernode(int top, int& place) {
+void SparseFactors::list_supernode(int top, int& place) {
   Supernode s;
   s.first = place;
   s.width = width_[top];
@@ -196,7 +197,7 @@ void SparseLdl::list_supernode(int top, int& place) {
 }
 
 /// Children before parents, those of one parent side by side with what is below them.
-void SparseLdl::order_supernodes() {
+void SparseFactors::order_supernodes() {
   const int nodes = static_cast<int>(widths_.size());
   const int cliques = static_cast<int>(given_start_.size()) - 1;
   sequence_.resize(nodes);
@@ -256,7 +257,7 @@ void SparseLdl::order_supernodes() {
 }
 
 /// Appends a run, to the last one from `first` on where it goes on.
-void SparseLdl::add_run(int from, int to, int count, std::vector<Run>& runs, int first) const {
+void SparseFactors::add_run(int from, int to, int count, std::vector<Run>& runs, int first) const {
   if (static_cast<int>(runs.size()) > first) {
     Run& last = runs.back();
     if (last.from + last.count == from && last.to + last.count == to) {
@@ -268,7 +269,7 @@ void SparseLdl::add_run(int from, int to, int count, std::vector<Run>& runs, int
 }
 
 /// Nodes of cliques in order, and which supernode takes each up: the first.
-void SparseLdl::place_cliques() {
+void SparseFactors::place_cliques() {
   start_ = given_start_;
   nodes_ = given_nodes_;
   const int cliques = static_cast<int>(start_.size()) - 1;
@@ -292,7 +293,7 @@ void SparseLdl::place_cliques() {
 }
 
 /// Where in a supernode's front the unknowns of its cliques and of what its children leave are.
-void SparseLdl::place_in_parents() {
+void SparseFactors::place_in_parents() {
   const int cliques = static_cast<int>(start_.size()) - 1;
   const int count = static_cast<int>(supernodes_.size());
   child_.assign(count, -1);
@@ -337,7 +338,7 @@ void SparseLdl::place_in_parents() {
 }
 
 /// Costs, and how much memory the numbers take.
-void SparseLdl::measure() {
+void SparseFactors::measure() {
   factor_cost_ = 0;
   factor_size_ = most_stacked_ = 0;
   most_stride_ = most_clique_ = 0;
@@ -368,7 +369,7 @@ void SparseLdl::measure() {
 // ---- numbers
 
 /// A dense matrix, columns of the supernode apart from the others; lower triangles.
-struct SparseLdl::Front {
+struct SparseFactors::Front {
   double *own, *rest;
   int width, padded, stride, rest_stride;
 
@@ -390,30 +391,25 @@ struct SparseLdl::Front {
     }
   }
 
-  /// Columns [begin, end), each less multiples of those before it; inverse ← of the pivots.
-  void factor_columns(int begin, int end, double* inverse) const {
-    for (int k = begin; k < end; ++k) {
-      const double* pivot = own + static_cast<std::size_t>(k) * stride;
-      inverse[k] = 1.0 / (std::abs(pivot[k]) >= kTinyPivot ? pivot[k] : kTinyPivot);
-      for (int j = k + 1; j < end; ++j) {
-        const int from = j / 4 * 4;
-        axpy(-pivot[j] * inverse[k], pivot + from, own + static_cast<std::size_t>(j) * stride + from,
-             stride - from);
-      }
-    }
+  double* own_column(int k) const { return own + static_cast<std::size_t>(k) * stride; }
+
+  /// Column j less a multiple of the own column k. (2)
+  void reduce(int k, int j, double inverse, const Front& transposed) const {
+    const int from = j / 4 * 4;
+    axpy(-transposed.own_column(k)[j] * inverse, own_column(k) + from, own_column(j) + from, stride - from);
   }
 
   /// kCount columns from j on, less multiples of the own columns [begin, end). (2)
   template <int kCount>
-  void update_columns(int j, int begin, int end, const double* inverse) const {
+  void update_columns(int j, int begin, int end, const double* inverse, const Front& transposed) const {
     double share[kColumns][kCount];
     double* to[kCount];
     const int columns = end - begin;
-    const double* y = own + static_cast<std::size_t>(begin) * stride;
+    const double* y = own_column(begin);
     for (int c = 0; c < kCount; ++c) to[c] = column(j + c);
     for (int k = 0; k < columns; ++k)
       for (int c = 0; c < kCount; ++c)
-        share[k][c] = -y[static_cast<std::size_t>(k) * stride + j + c] * inverse[begin + k];
+        share[k][c] = -transposed.own_column(begin + k)[j + c] * inverse[begin + k];
     int i = j / 4 * 4;
     for (; i + 8 <= stride; i += 8) {
       V4 a[kCount], b[kCount];
@@ -437,21 +433,36 @@ struct SparseLdl::Front {
     }
   }
 
-  void factor(double* inverse) const {
+  /// All columns that the own ones [begin, end) have not reached.
+  void update(int begin, int end, const double* inverse, const Front& transposed) const {
+    int j = end;
+    for (; j + 4 <= width; j += 4) update_columns<4>(j, begin, end, inverse, transposed);
+    for (; j < width; ++j) update_columns<1>(j, begin, end, inverse, transposed);
+    for (j = padded; j < stride; j += 4) update_columns<4>(j, begin, end, inverse, transposed);
+  }
+
+  /// @param transposed  The front itself where it is symmetric. inverse ← of the pivots.
+  void factor(const Front& transposed, double* inverse) const {
+    const bool symmetric = own == transposed.own;
     for (int begin = 0; begin < width; begin += kColumns) {
       const int end = std::min(width, begin + kColumns);
-      factor_columns(begin, end, inverse);
-      int j = end;
-      for (; j + 4 <= width; j += 4) update_columns<4>(j, begin, end, inverse);
-      for (; j < width; ++j) update_columns<1>(j, begin, end, inverse);
-      for (j = padded; j < stride; j += 4) update_columns<4>(j, begin, end, inverse);
+      for (int k = begin; k < end; ++k) {
+        const double pivot = own_column(k)[k];
+        inverse[k] = 1.0 / (std::abs(pivot) >= kTinyPivot ? pivot : kTinyPivot);
+        for (int j = k + 1; j < end; ++j) {
+          reduce(k, j, inverse[k], transposed);
+          if (!symmetric) transposed.reduce(k, j, inverse[k], *this);
+        }
+      }
+      update(begin, end, inverse, transposed);
+      if (!symmetric) transposed.update(begin, end, inverse, *this);
     }
   }
 };
 
-SparseLdl::Front SparseLdl::open_front(const Supernode& s, std::span<const double> diagonal,
-                                       double* left_over) {
-  Front f{factors_.data() + s.factor, left_over, s.width, s.padded(), s.stride(), s.padded_below()};
+SparseFactors::Front SparseFactors::open_front(const Supernode& s, std::span<const double> diagonal,
+                                               double* left_over, std::vector<double>& factors) const {
+  Front f{factors.data() + s.factor, left_over, s.width, s.padded(), s.stride(), s.padded_below()};
   std::fill_n(f.own, static_cast<std::size_t>(s.width) * f.stride, 0.0);
   std::fill_n(f.rest, s.left_over(), 0.0);
   int at = 0;
@@ -461,77 +472,90 @@ SparseLdl::Front SparseLdl::open_front(const Supernode& s, std::span<const doubl
   return f;
 }
 
-void SparseLdl::factor(std::span<const double> diagonal, const CliqueMatrices& cliques) {
-  factors_.resize(factor_size_);
+/// Memory for one triangle, or both.
+void SparseFactors::make_room() {
+  const auto grow = [](std::vector<double>& v, std::size_t size) { v.resize(std::max(v.size(), size)); };
+  const std::size_t clique = static_cast<std::size_t>(most_clique_) * most_clique_;
   inverse_.resize(first_.back());
-  stack_.resize(most_stacked_);
-  clique_.resize(static_cast<std::size_t>(most_clique_) * most_clique_);
+  grow(lower_, factor_size_), grow(stack_, most_stacked_), grow(clique_, clique);
+  if (symmetric_) return;
+  grow(upper_, factor_size_), grow(upper_stack_, most_stacked_), grow(upper_clique_, clique);
+}
+
+void SparseFactors::factor(std::span<const double> diagonal, const CliqueMatrices& cliques, bool symmetric) {
+  symmetric_ = symmetric;
+  make_room();
   open_.clear();
   std::size_t top = 0;
   for (std::size_t i = 0; i < supernodes_.size(); ++i) {
     const Supernode& s = supernodes_[i];
-    const Front front = open_front(s, diagonal, stack_.data() + top);
+    const Front lower = open_front(s, diagonal, stack_.data() + top, lower_);
+    const Front upper = symmetric ? lower : open_front(s, diagonal, upper_stack_.data() + top, upper_);
     for (int k = s.cliques; k < s.cliques + s.clique_count; ++k) {
       const int c = by_supernode_[k];
       const std::span<const Run> runs(clique_runs_.data() + clique_run_start_[2 * c],
                                       clique_runs_.data() + clique_run_start_[2 * c + 1]);
       const int stride = (runs.back().from + runs.back().count + 3) / 4 * 4;
-      cliques.write(c, stride, clique_.data());
-      front.add_dense(clique_.data(), stride, runs);
+      cliques.write(c, stride, clique_.data(), symmetric ? nullptr : upper_clique_.data());
+      lower.add_dense(clique_.data(), stride, runs);
+      if (!symmetric) upper.add_dense(upper_clique_.data(), stride, runs);
     }
     std::size_t base = top;
     for (int k = 0; k < s.children; ++k) {
       const Supernode& child = supernodes_[open_.back()];
       open_.pop_back();
       base -= child.left_over();
-      front.add_dense(stack_.data() + base, child.padded_below(),
-                      std::span(runs_).subspan(child.runs, child.run_count));
+      const std::span<const Run> runs = std::span(runs_).subspan(child.runs, child.run_count);
+      lower.add_dense(stack_.data() + base, child.padded_below(), runs);
+      if (!symmetric) upper.add_dense(upper_stack_.data() + base, child.padded_below(), runs);
     }
-    front.factor(inverse_.data() + s.pivot);
-    if (base < top) std::memmove(stack_.data() + base, stack_.data() + top, s.left_over() * sizeof(double));
+    lower.factor(upper, inverse_.data() + s.pivot);
+    const auto move_down = [&](std::vector<double>& stack) {
+      std::memmove(stack.data() + base, stack.data() + top, s.left_over() * sizeof(double));
+    };
+    if (base < top) move_down(stack_);
+    if (base < top && !symmetric) move_down(upper_stack_);
     top = base + s.left_over();
     if (s.parent >= 0) open_.push_back(static_cast<int>(i));
   }
 }
 
-void SparseLdl::solve(std::span<double> x) {
-  local_.resize(most_stride_);
+/// Calls f with the unknowns of a supernode, and where its front keeps them; `below`: also those below.
+template <class F>
+void SparseFactors::for_each_unknown(const Supernode& s, bool below, F&& f) const {
+  int at = 0;
+  for (int k = s.first; k < s.first + s.count; ++k)
+    for (int u = first_[order_[k]]; u < first_[order_[k] + 1]; ++u) f(u, at++);
+  at = s.padded();
+  for (int k = s.rows; k < s.rows + s.row_count && below; ++k)
+    for (int u = first_[rows_[k]]; u < first_[rows_[k] + 1]; ++u) f(u, at++);
+}
+
+void SparseFactors::solve(std::span<double> x) {
+  local_.resize(std::max<std::size_t>(local_.size(), most_stride_));
   double* y = local_.data();
-  for (const Supernode& s : supernodes_) {
+  for (const Supernode& s : supernodes_) {  // D⁻¹ L⁻¹ x
     const int stride = s.stride();
     std::fill_n(y, stride, 0.0);
-    int at = 0;
-    for (int k = s.first; k < s.first + s.count; ++k)
-      for (int u = first_[order_[k]]; u < first_[order_[k] + 1]; ++u) y[at++] = x[u];
+    for_each_unknown(s, false, [&](int u, int at) { y[at] = x[u]; });
     for (int k = 0; k < s.width; ++k) {
-      const double* column = factors_.data() + s.factor + static_cast<std::size_t>(k) * stride;
+      const double* column = lower_.data() + s.factor + static_cast<std::size_t>(k) * stride;
       y[k] *= inverse_[s.pivot + k];
       axpy(-y[k], column + k + 1, y + k + 1, stride - k - 1);
     }
-    at = 0;
-    for (int k = s.first; k < s.first + s.count; ++k)
-      for (int u = first_[order_[k]]; u < first_[order_[k] + 1]; ++u) x[u] = y[at++];
-    at = s.padded();
-    for (int k = s.rows; k < s.rows + s.row_count; ++k)
-      for (int u = first_[rows_[k]]; u < first_[rows_[k] + 1]; ++u) x[u] += y[at++];
+    for_each_unknown(s, true, [&](int u, int at) { x[u] = at < s.width ? y[at] : x[u] + y[at]; });
   }
-  for (std::size_t i = supernodes_.size(); i-- > 0;) {
+  const std::vector<double>& rows = symmetric_ ? lower_ : upper_;
+  for (std::size_t i = supernodes_.size(); i-- > 0;) {  // U⁻¹ x
     const Supernode& s = supernodes_[i];
     const int stride = s.stride();
     std::fill_n(y, stride, 0.0);
-    int at = 0;
-    for (int k = s.first; k < s.first + s.count; ++k)
-      for (int u = first_[order_[k]]; u < first_[order_[k] + 1]; ++u) y[at++] = x[u];
-    at = s.padded();
-    for (int k = s.rows; k < s.rows + s.row_count; ++k)
-      for (int u = first_[rows_[k]]; u < first_[rows_[k] + 1]; ++u) y[at++] = x[u];
+    for_each_unknown(s, true, [&](int u, int at) { y[at] = x[u]; });
     for (int k = s.width - 1; k >= 0; --k) {
-      const double* column = factors_.data() + s.factor + static_cast<std::size_t>(k) * stride;
-      y[k] -= inverse_[s.pivot + k] * dot(column + k + 1, y + k + 1, stride - k - 1);
+      const double* row = rows.data() + s.factor + static_cast<std::size_t>(k) * stride;
+      y[k] -= inverse_[s.pivot + k] * dot(row + k + 1, y + k + 1, stride - k - 1);
     }
-    at = 0;
-    for (int k = s.first; k < s.first + s.count; ++k)
-      for (int u = first_[order_[k]]; u < first_[order_[k] + 1]; ++u) x[u] = y[at++];
+    for_each_unknown(s, false, [&](int u, int at) { x[u] = y[at]; });
   }
 }
 

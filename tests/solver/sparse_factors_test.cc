@@ -1,5 +1,5 @@
 // Sparse factors against dense ones, on chains, grids, stars and random patterns of nodes of all widths.
-#include "solver/sparse_ldl.h"
+#include "solver/sparse_factors.h"
 
 #include <gtest/gtest.h>
 
@@ -25,24 +25,31 @@ struct Pattern {
   int cliques() const { return static_cast<int>(start.size()) - 1; }
   int first(int node) const { return std::accumulate(widths.begin(), widths.begin() + node, 0); }
   int size() const { return first(static_cast<int>(widths.size())); }
-  void analyse(SparseLdl& ldl) const { ldl.analyse(widths, start, nodes); }
+  void analyse(SparseFactors& factors) const { factors.analyse(widths, start, nodes); }
 };
 
-/// A dense matrix B Bᵀ for each clique, over its nodes as the factors order them.
+/// A dense matrix B Bᵀ + S for each clique, over its nodes as the factors order them; S is skew, or zero.
 class RandomCliques final : public CliqueMatrices {
  public:
-  RandomCliques(const Pattern& pattern, const SparseLdl& ldl, Random& random) {
+  RandomCliques(const Pattern& pattern, const SparseFactors& factors, bool symmetric, Random& random) {
     for (int c = 0; c < pattern.cliques(); ++c) {
       int width = 0;
-      for (const int n : ldl.clique(c)) width += pattern.widths[n];
+      for (const int n : factors.clique(c)) width += pattern.widths[n];
       const Eigen::MatrixXd B = Eigen::MatrixXd::NullaryExpr(width, 3, [&] { return random.uniform(-1, 1); });
-      all_.push_back(B * B.transpose());
+      const Eigen::MatrixXd S =
+          Eigen::MatrixXd::NullaryExpr(width, width, [&] { return symmetric ? 0 : random.uniform(-1, 1); });
+      all_.push_back(B * B.transpose() + S - S.transpose());
     }
   }
-  void write(int clique, int stride, double* out) const override {
+  void write(int clique, int stride, double* lower, double* upper) const override {
     const Eigen::MatrixXd& m = all_[clique];
-    for (int c = 0; c < stride; ++c)
-      for (int r = c; r < stride; ++r) out[c * stride + r] = c < m.cols() && r < m.rows() ? m(r, c) : 0.0;
+    for (int c = 0; c < stride; ++c) {
+      for (int r = c; r < stride; ++r) {
+        const bool inside = c < m.cols() && r < m.rows();
+        lower[c * stride + r] = inside ? m(r, c) : 0.0;
+        if (upper) upper[c * stride + r] = inside ? m(c, r) : 0.0;
+      }
+    }
   }
   const Eigen::MatrixXd& of(int clique) const { return all_[clique]; }
 
@@ -50,14 +57,14 @@ class RandomCliques final : public CliqueMatrices {
   std::vector<Eigen::MatrixXd> all_;
 };
 
-Eigen::MatrixXd dense(const Pattern& p, const SparseLdl& ldl, const RandomCliques& cliques,
+Eigen::MatrixXd dense(const Pattern& p, const SparseFactors& factors, const RandomCliques& cliques,
                       std::span<const double> diagonal) {
   Eigen::MatrixXd sum = Eigen::Map<const Eigen::VectorXd>(diagonal.data(), p.size()).asDiagonal();
   for (int c = 0; c < p.cliques(); ++c) {
     int row = 0;
-    for (const int a : ldl.clique(c)) {
+    for (const int a : factors.clique(c)) {
       int column = 0;
-      for (const int b : ldl.clique(c)) {
+      for (const int b : factors.clique(c)) {
         sum.block(p.first(a), p.first(b), p.widths[a], p.widths[b]) +=
             cliques.of(c).block(row, column, p.widths[a], p.widths[b]);
         column += p.widths[b];
@@ -68,16 +75,17 @@ Eigen::MatrixXd dense(const Pattern& p, const SparseLdl& ldl, const RandomClique
   return sum;
 }
 
-void expect_right(const Pattern& p, SparseLdl& ldl, Random& random) {
-  p.analyse(ldl);
-  const RandomCliques cliques(p, ldl, random);
+void expect_right(const Pattern& p, bool symmetric, SparseFactors& factors, Random& random) {
+  p.analyse(factors);
+  const RandomCliques cliques(p, factors, symmetric, random);
   std::vector<double> diagonal(p.size()), b(p.size());
   for (double& d : diagonal) d = random.uniform(0.5, 2);
   for (double& x : b) x = random.uniform(-1, 1);
-  const Eigen::VectorXd wanted =
-      dense(p, ldl, cliques, diagonal).ldlt().solve(Eigen::Map<const Eigen::VectorXd>(b.data(), p.size()));
-  ldl.factor(diagonal, cliques);
-  ldl.solve(b);
+  const Eigen::VectorXd wanted = dense(p, factors, cliques, diagonal)
+                                     .partialPivLu()
+                                     .solve(Eigen::Map<const Eigen::VectorXd>(b.data(), p.size()));
+  factors.factor(diagonal, cliques, symmetric);
+  factors.solve(b);
   const Eigen::VectorXd found = Eigen::Map<const Eigen::VectorXd>(b.data(), p.size());
   // eigenvalues lie between 0.5 and a few hundred
   EXPECT_LT((found - wanted).norm(), 1e-11 * (1 + wanted.norm()));
@@ -119,19 +127,21 @@ Pattern random_pattern(Random& random) {
   return p;
 }
 
-TEST(SparseLdl, SolvesAsDenseFactorsDo) {
+TEST(SparseFactors, SolvesAsDenseFactorsDo) {
   Random random(3);
-  SparseLdl ldl;
-  for (const int width : {1, 3, 4, 6, 7}) expect_right(chain(12, width), ldl, random);
-  expect_right(grid(6), ldl, random);
-  for (int i = 0; i < 200; ++i) expect_right(random_pattern(random), ldl, random);
+  SparseFactors factors;
+  for (const bool symmetric : {true, false}) {
+    for (const int width : {1, 3, 4, 6, 7}) expect_right(chain(12, width), symmetric, factors, random);
+    expect_right(grid(6), symmetric, factors, random);
+    for (int i = 0; i < 200; ++i) expect_right(random_pattern(random), symmetric, factors, random);
+  }
 }
 
-TEST(SparseLdl, FillsLittle) {
-  SparseLdl ldl;
+TEST(SparseFactors, FillsLittle) {
+  SparseFactors factors;
   const auto cost = [&](const Pattern& p) {
-    p.analyse(ldl);
-    return ldl.factor_cost();
+    p.analyse(factors);
+    return factors.factor_cost();
   };
   EXPECT_NEAR(cost(chain(200, 6)) / cost(chain(100, 6)), 2, 0.1);
   // a dense factorisation of 36 n^2 unknowns takes 72 n^6 multiplications, nested dissection some n^3
@@ -139,21 +149,21 @@ TEST(SparseLdl, FillsLittle) {
   EXPECT_LT(cost(grid(24)), 0.05 * std::pow(6.0 * 24 * 24, 3) / 3);
 }
 
-TEST(SparseLdl, KeepsAnOrderWithoutAllocating) {
+TEST(SparseFactors, KeepsAnOrderWithoutAllocating) {
   if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
   Random random(5);
-  SparseLdl ldl;
+  SparseFactors factors;
   const Pattern a = grid(5), b = chain(9, 6);
-  expect_right(a, ldl, random);
-  expect_right(b, ldl, random);
-  const RandomCliques cliques(b, ldl, random);
+  expect_right(a, false, factors, random);
+  expect_right(b, false, factors, random);
+  const RandomCliques cliques(b, factors, false, random);
   std::vector<double> diagonal(b.size(), 1.0), x(b.size(), 1.0);
   const test::NoAllocGuard guard;
   for (int i = 0; i < 3; ++i) {
-    b.analyse(ldl);
-    ldl.factor(diagonal, cliques);
-    ldl.solve(x);
-    a.analyse(ldl);
+    b.analyse(factors);
+    factors.factor(diagonal, cliques, i % 2 == 0);
+    factors.solve(x);
+    a.analyse(factors);
   }
   EXPECT_EQ(guard.allocations(), 0);
 }

@@ -1,4 +1,5 @@
-// L D Lᵀ factors of a symmetric, positive definite matrix that is a sum of small dense ones.
+// L D U factors of a matrix that is a sum of small dense ones, all of whose leading parts are regular; U = Lᵀ
+// where it is symmetric.
 //
 // Unknowns come in nodes, such as the six of a free body. Each clique is a dense matrix over a few nodes,
 // such as what a patch of contacts does to its two bodies. Nodes are eliminated in an order of little fill,
@@ -18,12 +19,13 @@ namespace karakuri::solver {
 class CliqueMatrices {
  public:
   virtual ~CliqueMatrices() = default;
-  /// out ← that of a clique: columns `stride` apart, over its nodes as SparseLdl::clique() orders them, each
-  /// following the other; of the upper triangle anything.
-  virtual void write(int clique, int stride, double* out) const = 0;
+  /// lower ← that of a clique: columns `stride` apart, over its nodes as SparseFactors::clique() orders them,
+  /// each following the other; of the upper triangle anything. upper ← the same of its transpose, unless that
+  /// is null.
+  virtual void write(int clique, int stride, double* lower, double* upper) const = 0;
 };
 
-class SparseLdl {
+class SparseFactors {
  public:
   /// Finds an order. Node i has widths[i] unknowns, which are numbered node after node; clique c is over the
   /// nodes clique_nodes[clique_start[c]] to clique_nodes[clique_start[c + 1]], excluded, each at most once.
@@ -38,9 +40,9 @@ class SparseLdl {
   double factor_cost() const { return factor_cost_; }
   double solve_cost() const { return 2.0 * static_cast<double>(factor_size_); }
 
-  /// Factors of diagonal + Σ cliques.
-  void factor(std::span<const double> diagonal, const CliqueMatrices& cliques);
-  /// x ← (L D Lᵀ)⁻¹ x.
+  /// Factors of diagonal + Σ cliques. @param symmetric  Whether all of them are: that is half as dear.
+  void factor(std::span<const double> diagonal, const CliqueMatrices& cliques, bool symmetric);
+  /// x ← (L D U)⁻¹ x.
   void solve(std::span<double> x);
 
  private:
@@ -81,7 +83,11 @@ class SparseLdl {
   void place_in_parents();
   void measure();
   void add_run(int from, int to, int count, std::vector<Run>& runs, int first) const;
-  Front open_front(const Supernode& s, std::span<const double> diagonal, double* left_over);
+  template <class F>
+  void for_each_unknown(const Supernode& s, bool below, F&& f) const;
+  void make_room();
+  Front open_front(const Supernode& s, std::span<const double> diagonal, double* left_over,
+                   std::vector<double>& factors) const;
 
   // ---- the pattern as it was given
   std::vector<int> widths_, given_start_, given_nodes_;
@@ -104,7 +110,8 @@ class SparseLdl {
   std::vector<std::pair<int, int>> queue_;
   int stamp_ = 0;
   // ---- numbers
-  std::vector<double> factors_, inverse_, stack_, clique_, local_;
+  bool symmetric_ = true;  // Y of (2) is Z
+  std::vector<double> lower_, upper_, inverse_, stack_, upper_stack_, clique_, upper_clique_, local_;
   std::vector<int> open_;  // supernodes whose parents are to come
 };
 
