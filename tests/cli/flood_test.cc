@@ -121,11 +121,11 @@ class Flood : public Program {
     Program::TearDown();
   }
 
-  /// 10 000 boxes that lie on the ground.
+  /// 20 000 boxes that lie on the ground.
   void write_boxes() const {
     write("boxes.scene.yaml",
           "name: boxes\nground: true\nsettings: {dt: 0.005}\nbodies:\n"
-          "  - {name: b, mass: 1, at: [0, 0, 0.1], shapes: {box: [0.2, 0.2, 0.2]}, repeat: [{count: 100, offset: [0.5, 0, "
+          "  - {name: b, mass: 1, at: [0, 0, 0.1], shapes: {box: [0.2, 0.2, 0.2]}, repeat: [{count: 200, offset: [0.5, 0, "
           "0]}, {count: 100, offset: [0, 0.5, 0]}]}\n");
   }
   /// A surface of 20 000 triangles: a saved file has some 4 MB.
