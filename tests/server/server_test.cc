@@ -349,6 +349,29 @@ TEST_F(ServerTest, ClientsAreHeardInTurn) {
   EXPECT_LE(once - events.begin(), 4);
 }
 
+// Whose request is worked on is not heard meanwhile; what it says waits, in order, and the others go on.
+TEST_F(ServerTest, WhoIsNotHeardWaitsAndTheOthersDoNot) {
+  Server server = start();
+  test::Client first(server.port()), second(server.port());
+  const ClientId held = join(server, first);
+  ASSERT_NE(held, 0u);
+  ASSERT_NE(join(server, second), 0u);
+  server.hear(held, false);
+  for (const char* text : {"a", "b"}) first.send(test::text_frame(text));
+  second.send(test::text_frame("c"));
+  const auto texts = [&] {
+    std::string all;
+    for (const ClientEvent& event : wait_for_events(server, 1)) all += event.text;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (const ClientEvent& event : server.take_events()) all += event.text;
+    return all;
+  };
+  EXPECT_EQ(texts(), "c");
+  EXPECT_FALSE(server.take_event().has_value());
+  server.hear(held, true);
+  EXPECT_EQ(texts(), "ab");
+}
+
 TEST_F(ServerTest, WhatPilesUpEndsTheConnection) {
   Server server = start({.max_backlog = 8 << 20});
   test::Client client(server.port());
