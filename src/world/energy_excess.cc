@@ -74,17 +74,20 @@ void slow_within(World::Impl& w, int set, double motion, double excess) {
 }
 
 /// Velocity of the centre of mass of a set on which nothing fixed acts: as keep_momentum.cc wants it, which
-/// knew it before anything was too fast to be added up, or as it is.
+/// knew it before anything was too fast to be added up, or as it is. Stages of RK4 may miss it, and more so
+/// the more there is to be taken away: there, as what acts from outside makes it.
 Vec3 linear_velocity(World::Impl& w, int set) {
-  Vec3 momentum = Vec3::Zero();
+  Vec3 momentum = Vec3::Zero(), given = Vec3::Zero();
   double mass = 0;
-  bool wanted = w.settings.integrator != Integrator::kRk4;
+  bool wanted = true;
   for_each_of(w, set, [&](int t, const Tree&) {
     wanted = wanted && w.floats[t].keeps;
     momentum += w.motions[t].momentum.force;
-    mass += w.motions[t].mass;
+    given += w.accounts[t].start_momentum + w.tree_mass[t] * w.smooth_change(t, w.h_now);
+    mass += w.tree_mass[t];
   });
-  if (wanted) return momentum / mass;
+  if (w.settings.integrator == Integrator::kRk4 && !w.accounts[set].slowed) return given / mass;
+  if (wanted && w.settings.integrator != Integrator::kRk4) return momentum / mass;
   const TreeMotion now = motion_of(w, set);
   return now.momentum.force / now.mass;
 }
