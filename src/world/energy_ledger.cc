@@ -356,7 +356,10 @@ void settle(World::Impl& w, int set) {
   };
   if (by_stages && !flies) drive_less();
   for (int round = 1; round <= kRounds && sum.energy() > most() && !flies; ++round) {
-    if (round == kRounds) a.order = least_order_of_set(w, set);
+    if (round == kRounds) {  // each round less is lifted: nothing is needed for nothing
+      a.order = least_order_of_set(w, set);
+      due -= std::exchange(lifted, 0.0);
+    }
     sum = take_away(w, set, most());
     a.order = order_of_set(w, set);  // what is slower is wrong by less, and driven by less
     drive_less();
