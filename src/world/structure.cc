@@ -190,6 +190,7 @@ void move_contacts(const World::Impl& old, World::Impl& now) {
 
 void World::Impl::inherit(Impl& old) {
   move_joints(old.model, old.state.q, model, true, state.q);
+  q_before = state.q;  // of joints that are new; a rotation has no zero
   move_joints(old.model, old.q_before, model, true, q_before);
   move_joints(old.model, old.state.v, model, false, state.v);
   for (const auto& [from, to] :
