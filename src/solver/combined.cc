@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "karakuri/solver/guess.h"
 #include "solver/memory.h"
 
 namespace karakuri::solver {
@@ -137,7 +136,7 @@ bool wants_sparse(const Problem& p, Workspace::Memory& m) {
       std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
   if (!bodies || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;
   const double height = height_of(p, m.sparse.level);
-  return kTypicalSolves * sparse_cost(p, m) < height * height * sweep_cost(p);
+  return sparse_pays(p, height * height / kTypicalSolves, m);
 }
 
 /// @return Whether nothing more is to be done.
@@ -201,10 +200,6 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
 }
 
 }  // namespace
-
-bool is_swept_first(const Problem& p, Workspace& workspace) {
-  return !suits_proximal(p, kMostMotions) && !wants_sparse(p, workspace.memory());
-}
 
 void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, std::span<double> lambda,
               Report& report) {

@@ -144,7 +144,6 @@ struct SparseMemory {
   std::vector<int> widths;      // by node
   std::vector<SparsePatch> patches;
   std::vector<int> patch_start, patch_nodes;     // what is known of patches before they are ordered
-  std::vector<int> touched;                      // by node, scratch
   std::vector<std::uint64_t> signature;          // by velocity, scratch
   std::vector<double> jacobian;                  // by patch
   std::vector<int> place;                        // by node: of its velocities in those below
@@ -313,8 +312,8 @@ void proximal(const Problem& problem, int max_solves, double acceptable, Workspa
               std::span<const double> lambda, Report& report);
 /// Whether sparse_newton() takes the problem.
 bool suits_sparse(const Problem& problem);
-/// Of one solve of sparse_newton(), in the unit of sweep_cost(). @pre suits_sparse()
-double sparse_cost(const Problem& problem, Workspace::Memory& m);
+/// Whether one solve of sparse_newton() takes no longer than so many sweeps. @pre suits_sparse()
+bool sparse_pays(const Problem& problem, double sweeps, Workspace::Memory& m);
 /// Newton's method over the motions of subsystems, whatever their number; see sparse_newton.cc. What is best
 /// is left in m.best, where it begins. @pre suits_sparse(); check() of what to start from, and the measure is
 /// scaled: m.rho is there.

@@ -40,21 +40,25 @@ bool SparseFactors::is_known(std::span<const int> widths, std::span<const int> c
          std::ranges::equal(clique_nodes, given_nodes_);
 }
 
-void SparseFactors::analyse(std::span<const int> widths, std::span<const int> clique_start,
-                            std::span<const int> clique_nodes) {
-  if (is_known(widths, clique_start, clique_nodes)) return;
+bool SparseFactors::analyse(std::span<const int> widths, std::span<const int> clique_start,
+                            std::span<const int> clique_nodes, double most) {
+  if (is_known(widths, clique_start, clique_nodes)) return factor_cost_ <= most;
   widths_.assign(widths.begin(), widths.end());
   given_start_.assign(clique_start.begin(), clique_start.end());
   given_nodes_.assign(clique_nodes.begin(), clique_nodes.end());
   first_.resize(widths_.size() + 1);
   first_[0] = 0;
   for (std::size_t i = 0; i < widths_.size(); ++i) first_[i + 1] = first_[i] + widths_[i];
-  eliminate_by_degree();
+  if (!eliminate_by_degree(most)) {
+    widths_.clear();  // not known
+    return false;
+  }
   form_supernodes();
   order_supernodes();
   place_cliques();
   place_in_parents();
   measure();
+  return factor_cost_ <= most;
 }
 
 // ---- order
@@ -120,7 +124,8 @@ void SparseFactors::absorb(int node) {
   }
 }
 
-void SparseFactors::eliminate_by_degree() {
+/// @return Whether that takes at most so many multiplications.
+bool SparseFactors::eliminate_by_degree(double most) {
   const int nodes = static_cast<int>(widths_.size());
   index_elements();
   mark_.assign(nodes, 0);
@@ -139,6 +144,8 @@ void SparseFactors::eliminate_by_degree() {
     if (place_[node] >= 0 || below_[node] != degree) continue;
     place_[node] = static_cast<int>(order_.size());
     order_.push_back(node);
+    most -= 0.5 * widths_[node] * degree * degree;
+    if (most < 0) return false;
     const int begin = element_start_.back();
     absorb(node);
     for (int i = begin; i < element_start_.back(); ++i) {
@@ -148,6 +155,7 @@ void SparseFactors::eliminate_by_degree() {
       std::push_heap(queue_.begin(), queue_.end(), later);
     }
   }
+  return true;
 }
 
 /// A node and one of its children are eliminated at once, where that stores few zeros.

@@ -30,8 +30,9 @@ class SparseFactors {
   /// Finds an order. Node i has widths[i] unknowns, which are numbered node after node; clique c is over the
   /// nodes clique_nodes[clique_start[c]] to clique_nodes[clique_start[c + 1]], excluded, each at most once.
   /// Where all of that is as it was in the last call, nothing is done.
-  void analyse(std::span<const int> widths, std::span<const int> clique_start,
-               std::span<const int> clique_nodes);
+  /// @return Whether factor() takes at most `most` multiplications, about; otherwise there is no order.
+  bool analyse(std::span<const int> widths, std::span<const int> clique_start,
+               std::span<const int> clique_nodes, double most);
   /// Nodes of a clique, in the order of elimination.
   std::span<const int> clique(int c) const {
     return {nodes_.data() + start_[c], static_cast<std::size_t>(start_[c + 1] - start_[c])};
@@ -72,7 +73,7 @@ class SparseFactors {
 
   bool is_known(std::span<const int> widths, std::span<const int> clique_start,
                 std::span<const int> clique_nodes) const;
-  void eliminate_by_degree();
+  bool eliminate_by_degree(double most);
   void index_elements();
   void absorb(int node);
   int degree_of(int node);

@@ -5,11 +5,6 @@
 
 namespace karakuri::world_detail {
 
-/// Of the tolerance: what impulses that are kept as they are may miss.
-inline constexpr double kAcceptedShare = 0.1;
-/// The same where nothing moves yet; see verify.cc.
-inline constexpr double kAcceptedAtRest = 1e-2;
-
 /// slot.problem: operator and laws of these blocks, q still zero. Dense where it is small, else
 /// in the response vectors y of dynamics/response.h: subsystems are trees, J = y and response = D^-1 y, since
 /// A = y^T D^-1 y.

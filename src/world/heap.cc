@@ -249,6 +249,15 @@ double size_of_motion(const World::Impl& w, const Island& island, double h) {
   return std::sqrt(sum);
 }
 
+solver::KnownMotion known_motion(const World::Impl& w, const Island& island, double motion, double h) {
+  const double unit = std::sqrt(static_cast<double>(island.rows));
+  return {.exact = w.settings.tolerance * unit,
+          .acceptable = w.settings.acceptable * unit,
+          .motion = motion,
+          .fall = h * w.model.gravity.norm() * unit,
+          .usual = w.scales.speed * unit};
+}
+
 void answer_free_body(World::Impl& w, int body, const Vec3& v, const Vec3& spin) {
   const Body& b = w.model.bodies[body];
   const Vec3 com = Mat3(w.ws.pose[body].R) * Vec3(w.model.free_bodies[b.extra].com);
@@ -285,18 +294,15 @@ bool solve_heap(World::Impl& w, Island& island, Slot& slot, double h) {
   const WorldSettings& s = w.settings;
   if (s.contact != ContactModel::kCone || s.solver != solver::Method::kDefault || !is_heap(w, island))
     return false;
-  const double unit = std::sqrt(static_cast<double>(island.rows));
-  const double motion = size_of_motion(w, island, h), fall = h * w.model.gravity.norm() * unit;
-  const double calm = kHeapCalm * w.scales.speed * unit;
-  if (!(motion > kHeapStill * fall) || (island.trees > kTall && motion < calm)) return false;
+  solver::KnownMotion known = known_motion(w, island, size_of_motion(w, island, h), h);
+  if (!solver::moves(known) || (island.trees > kTall && solver::is_calm(known))) return false;
   Heap& heap = slot.heap;
   gather(w, island, slot, heap);
   begin_heap(heap);
-  const double change = residual_of_heap(heap);
-  if (!(change > kHeapSteady * motion)) return false;
-  const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-  island.report = sweep_to(std::min(kHeapShare * std::min(motion, change), most), slot);
-  const bool good_enough = motion > calm || island.report.residual <= most;
+  known.change = residual_of_heap(heap);
+  if (!solver::tumbles(known)) return false;
+  island.report = sweep_to(solver::tumbling_target(known), slot);
+  const bool good_enough = !solver::is_calm(known) || island.report.residual <= solver::most_left(known);
   if (!good_enough || !std::isfinite(island.report.residual)) return false;
   end_heap(heap);
   if (energy_given(w, heap) > 0) return false;

@@ -10,6 +10,7 @@
 
 #include "core/lanes.h"
 #include "karakuri/world/world.h"
+#include "solver/accuracy.h"
 
 namespace karakuri::world_detail {
 
@@ -73,17 +74,13 @@ struct Heap {
 struct Island;
 struct Slot;
 
-inline constexpr double kHeapStill = 1e-4;   // of what a step of gravity gives: slower is at rest
-inline constexpr double kHeapSteady = 0.05;  // of the motion: what changes by less slides on
-inline constexpr double kHeapShare = 0.1;    // of the motion, or of what changes, may be left over,
-inline constexpr double kHeapLeft = 0.04;    //   and of what a step of gravity gives
-inline constexpr double kHeapCalm = 0.016;   // of Scales::speed: slower ones must be solved that far
-
 /// Whether an island is made of contacts of free bodies, rigid, with friction, without bounce.
 bool is_heap(const World::Impl& w, const Island& island);
 /// Root of the sum of squares of the speeds with which rows move, and with which a part of their depth is
 /// about to be corrected: that changes directions of contacts, not what they carry.
 double size_of_motion(const World::Impl& w, const Island& island, double h);
+/// What solver/accuracy.h asks of an island, but for what changes. @param motion  size_of_motion()
+solver::KnownMotion known_motion(const World::Impl& w, const Island& island, double motion, double h);
 
 /// Adds to the velocities that are answered what impulses have given to a free body, at its centre of mass.
 void answer_free_body(World::Impl& w, int body, const Vec3& v, const Vec3& spin);

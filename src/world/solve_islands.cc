@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "karakuri/solver/guess.h"
+#include "solver/accuracy.h"
 #include "world/assemble.h"
 #include "world/correct_positions.h"
 #include "world/heap.h"
@@ -126,10 +127,10 @@ double residual_of(const Slot& s, std::span<const double> lambda, Slot& scratch)
 
 /// Whether the rows' bodies are hardly moving: stacks, not things that fall or slide.
 bool is_calm(const Slot& s, const Scales& scales) {
-  const double calm = world_detail::kHeapCalm * scales.speed;  // root mean square over rows
   double sum = 0;
   for (const double u : s.u_now) sum += u * u;
-  return sum < calm * calm * static_cast<double>(s.u_now.size());
+  const double rows = static_cast<double>(s.u_now.size());
+  return solver::is_calm({.motion = std::sqrt(sum), .usual = scales.speed * std::sqrt(rows)});
 }
 
 /// Large islands at rest are carried from below: the old impulses are mended from the top down before any
@@ -147,23 +148,20 @@ void mend_from_above(const Task& t, double warm) {
 /// is solved to the end.
 void prepare_large(const Task& t, double square_of_motion, solver::Settings& settings) {
   constexpr int kHeap = 4;  // bodies
-  constexpr double kShare = 0.03;
   Slot& s = t.slot;
   const bool large = s.problem.storage == solver::OperatorKind::kMatrixFree && s.problem.links.empty() &&
                      !is_small(s) && is_calm(s, t.w.scales);
   const bool heap = t.island.loose && t.island.trees >= kHeap;
   if (!large && !heap) return;
   const double warm = residual_of(s, s.lambda, s);
-  if (large && warm > world_detail::kAcceptedAtRest * settings.absolute) mend_from_above(t, warm);
-  if (heap)
-    settings.absolute = std::max(settings.absolute, kShare * std::min(std::sqrt(square_of_motion), warm));
+  if (large && warm > solver::kAcceptedAtRest * settings.absolute) mend_from_above(t, warm);
+  if (heap) solver::follow_heap({.motion = std::sqrt(square_of_motion), .change = warm}, settings);
 }
 
 /// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
 /// about it (the residual without any), and a robot is solved to a hundred-thousandth. What rests, what a
 /// loop holds, and joints of what touches nothing, are solved to the tolerance.
 void follow_motion(const Task& t, double square_of_motion, solver::Settings& settings) {
-  constexpr double kStalled = 3e-3, kShare = 1e-5;
   Slot& s = t.slot;
   bool touches = false;
   for (int b = 0; b < t.block_count(); ++b) {
@@ -173,9 +171,7 @@ void follow_motion(const Task& t, double square_of_motion, solver::Settings& set
   if (!touches) return;
   s.all.assign(s.problem.q.size(), 0.0);
   const double needed = solver::natural_map(s.problem, s.all, s.problem.q, s.rho);
-  const double change = std::min(std::sqrt(square_of_motion), needed);
-  settings.acceptable = std::max(settings.acceptable, kStalled * change);
-  if (!t.island.loose) settings.absolute = std::max(settings.absolute, kShare * change);
+  solver::follow_motion(t.island.loose, std::sqrt(square_of_motion), needed, settings);
 }
 
 void remember_mobility(const Task& t) {
@@ -198,12 +194,11 @@ void state_velocities(const Task& t) {
 /// Whether the island rests but for tiny motions, under a load that hardly changes: of a robot that moves
 /// elsewhere, contacts may rest too. Then the impulses of the step may hold the next (verify.cc).
 bool is_settling(const Task& t, double square_of_motion, const solver::Settings& settings) {
-  constexpr double kHardly = 100;  // times the tolerance
   Slot& s = t.slot;
   if (!t.island.hardly_moves || square_of_motion > settings.absolute * settings.absolute || !is_soon_exact(s))
     return false;
   state_velocities(t);
-  return residual_of(s, s.lambda, s) <= kHardly * settings.absolute;
+  return residual_of(s, s.lambda, s) <= solver::kSettling * settings.absolute;
 }
 
 /// (2). Leaves J v+ in u_free.
@@ -295,7 +290,8 @@ void correct_positions(const Task& t, solver::Settings settings) {
   settings.max_sweeps = std::min(settings.max_sweeps, 20);
   settings.absolute = 1e-3 * t.w.settings.stabilization.slop;
   settings.acceptable = 0;
-  if (t.island.loose && (is_small(s) || solver::is_swept_first(s.part, s.solver))) settings.max_newton = 0;
+  const bool swept = is_small(s) || t.island.report.method == solver::Method::kBlock;
+  if (t.island.loose && swept) settings.max_newton = 0;
   bool refused = false;
   solve_or_default(s.part, settings, s, s.part_lambda, &refused);
   int from = 0;
@@ -419,7 +415,7 @@ void solve_near(const Task& t, Island& island) {
   solver::block_rho(t.slot.problem, t.slot.rho);
   remember_mobility(t);
   if (is_settling(t, motion, settings)) {
-    settings.absolute *= world_detail::kAcceptedAtRest;
+    settings.absolute *= solver::kAcceptedAtRest;
     stop(t, settings);
   }
   bool refused = false;

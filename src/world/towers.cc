@@ -234,36 +234,11 @@ class Work {
       if (is_new[l]) newton_.enter(l, goal_of(*t_.lane[l]->island, change[l]));
   }
 
-  /// What is asked of an island, with the residual `change` that the last step's impulses leave. What tumbles
-  /// is solved to a share of its motion, or as far as the first problem goes; all else to the tolerance, or a
-  /// share of what changes; and what rests so far that it will not begin to move soon.
+  /// What is asked of an island, with the residual `change` that the last step's impulses leave.
   TowerGoal goal_of(const Island& island, double change) const {
-    constexpr double kHard = 0.03;        // of what a step of gravity gives
-    constexpr double kExactShare = 0.03;  // of the motion, or of what changes
-    constexpr double kAtRest = 1e-3;      // of the tolerance
-    constexpr double kGood = 1;           // times the motion of what is calm: more would stir it up
-    const double unit = std::sqrt(static_cast<double>(island.rows)),
-                 fall = h_ * w_.model.gravity.norm() * unit;
-    const double least = std::min(island.motion, change), tolerance = w_.settings.tolerance * unit;
-    const double acceptable = w_.settings.acceptable * unit;
-    TowerGoal goal;
-    goal.is_hard = change > kHard * fall;
-    goal.is_quick = island.motion > kHeapStill * fall && change > kHeapSteady * island.motion;
-    if (goal.is_quick) {
-      const double most = fall > 0 ? kHeapLeft * fall : solver::kInfinity;
-      const bool is_calm = island.motion < kHeapCalm * w_.scales.speed * unit;
-      goal.target = std::min(kHeapShare * least, most);
-      goal.good = is_calm ? kGood * island.motion : solver::kInfinity;
-      goal.enough = is_calm ? most : solver::kInfinity;
-    } else if (island.motion > tolerance) {
-      goal.target = goal.good = std::max(tolerance, kExactShare * least);
-      goal.enough =
-          std::max({goal.target, acceptable, island.motion > kHeapStill * fall ? kHeapShare * change : 0});
-    } else {
-      goal.target = goal.good = kAtRest * tolerance;
-      goal.enough = std::max(kAcceptedAtRest * tolerance, acceptable);
-    }
-    return goal;
+    solver::KnownMotion known = known_motion(w_, island, island.motion, h_);
+    known.change = change;
+    return {solver::loose_goal(known)};
   }
 
   void hand_back(int lane) {

@@ -1,17 +1,13 @@
 // Newton's method on the islands of tower_data.h.
 #pragma once
 
+#include "solver/accuracy.h"
 #include "world/tower_data.h"
 
 namespace karakuri::world_detail {
 
 /// What is asked of a lane, and what came of it.
-struct TowerGoal {
-  double target = 0;     // residual that ends it at once
-  double good = 0;       // that ends it with the solution of a problem
-  double enough = 0;     // that is needed in any case
-  bool is_quick = true;  // it tumbles: not from the last step's impulses, but from its motion
-  bool is_hard = true;   // far from the last step's impulses
+struct TowerGoal : solver::LooseGoal {
   // ---- answers
   bool solved = false;
   double residual = 0;

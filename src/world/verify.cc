@@ -10,6 +10,7 @@
 
 #include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "solver/accuracy.h"
 #include "world/assemble.h"
 #include "world/impl.h"
 
@@ -177,9 +178,9 @@ void World::Impl::accept_what_holds(double h) {
   for (Island& island : islands) {
     if (island.solved) {
       const double unit = settings.tolerance * std::sqrt(static_cast<double>(island.rows));
-      const double target = world_detail::kAcceptedShare * unit;
+      const double target = solver::kAcceptedShare * unit;
       const double residual = residual_of(*this, island, h, slots[0]);
-      island.solved = residual <= world_detail::kAcceptedAtRest * unit ||
+      island.solved = residual <= solver::kAcceptedAtRest * unit ||
                       (residual <= target && residual <= kGrowth * speed(*this, island));
       island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
       island.refused = false;

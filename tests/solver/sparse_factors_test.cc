@@ -1,5 +1,6 @@
 // Sparse factors against dense ones, on chains, grids, stars and random patterns of nodes of all widths.
 #include "solver/sparse_factors.h"
+#include "karakuri/solver/problem.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ struct Pattern {
   int cliques() const { return static_cast<int>(start.size()) - 1; }
   int first(int node) const { return std::accumulate(widths.begin(), widths.begin() + node, 0); }
   int size() const { return first(static_cast<int>(widths.size())); }
-  void analyse(SparseFactors& factors) const { factors.analyse(widths, start, nodes); }
+  void analyse(SparseFactors& factors) const { factors.analyse(widths, start, nodes, kInfinity); }
 };
 
 /// A dense matrix B Bᵀ + S for each clique, over its nodes as the factors order them; S is skew, or zero.
@@ -147,6 +148,18 @@ TEST(SparseFactors, FillsLittle) {
   // a dense factorisation of 36 n^2 unknowns takes 72 n^6 multiplications, nested dissection some n^3
   EXPECT_LT(cost(grid(24)) / cost(grid(12)), 12);
   EXPECT_LT(cost(grid(24)), 0.05 * std::pow(6.0 * 24 * 24, 3) / 3);
+}
+
+TEST(SparseFactors, GivesUpWhereThatIsTooDear) {
+  SparseFactors factors;
+  const Pattern p = grid(12);
+  ASSERT_TRUE(factors.analyse(p.widths, p.start, p.nodes, kInfinity));
+  const double cost = factors.factor_cost();
+  EXPECT_FALSE(factors.analyse(p.widths, p.start, p.nodes, 0.5 * cost));
+  SparseFactors fresh;
+  EXPECT_FALSE(fresh.analyse(p.widths, p.start, p.nodes, 0.5 * cost));
+  EXPECT_TRUE(fresh.analyse(p.widths, p.start, p.nodes, 2 * cost));
+  EXPECT_EQ(fresh.factor_cost(), cost);
 }
 
 TEST(SparseFactors, KeepsAnOrderWithoutAllocating) {

@@ -20,8 +20,4 @@ namespace karakuri::solver {
 void guess_from_above(const Problem& problem, std::span<const int> level, std::span<const double> q_above,
                       Workspace& workspace, std::span<double> lambda);
 
-/// Whether the default method sweeps over a problem first, to which such a guess is worth many sweeps;
-/// Newton's method needs none.
-bool is_swept_first(const Problem& problem, Workspace& workspace);
-
 }  // namespace karakuri::solver
