@@ -8,8 +8,10 @@
 #include <map>
 #include <numeric>
 
+#include "karakuri/constraint/joint_rows.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
+#include "karakuri/dynamics/loop_rows.h"
 #include "karakuri/dynamics/rnea.h"
 #include "karakuri/model/configuration.h"
 
@@ -78,6 +80,21 @@ double beyond_limits(const Model& model, const State& state) {
     if (turns(model, i)) worst = std::max(worst, beyond_cone(model, state, i));
   }
   return worst;
+}
+
+/// How far loops are open, the worst row of each, at poses; closing them moves as coming out of overlaps
+/// does.
+double open_loops(const Model& model, const State& state, const Workspace& at, double size) {
+  double sum = 0;
+  for (std::size_t i = 0; i < model.loops.size(); ++i) {
+    if (!state.loop_closed[i] || !model.loops[i].held()) continue;
+    const LoopRows rows = loop_rows(model.loops[i], at);
+    double worst = 0;
+    for (int k = 0; k < rows.count; ++k)
+      worst = std::max(worst, std::abs(rows.error[k]) * loop_row_unit(rows.row[k], size));
+    sum += worst;
+  }
+  return sum;
 }
 
 std::vector<std::uint8_t> trees_awake(const World& world) {
@@ -479,6 +496,9 @@ void PassivityJudge::judge_positions(const World& world) {
   const Eigen::VectorXd after_impacts = stages ? struck(world) : Eigen::VectorXd(before_.state.v_view());
   double depth = beyond_limits(model, before_.state);
   for (const auto& [pair, deep] : depths(world)) depth += std::max(0.0, deep);
+  if (!model.loops.empty())
+    depth +=
+        open_loops(model, before_.state, start_, *std::max_element(tree_size_.begin(), tree_size_.end()));
   const std::vector<std::uint8_t> awake = trees_awake(world);
   Eigen::VectorXd moved(model.nv);
   difference(model, before_.state.q_view(), now_.state.q_view(), moved);

@@ -18,7 +18,8 @@
 // Positions follow velocities: each coordinate moves by a value between h v and h v+ (and the h v after the
 // impacts at the start of a step of RK4, which the rest of it may take back), but for what its
 // tree turns in a step, (h w)^2, what forces do within it, h^2 a, of which those of loops show in the step
-// before, h |v - v'|, and a correction by no more than the depths at the start of the step. What loops hold
+// before, h |v - v'|, and a correction by no more than the depths at the start of the step, of overlaps, of
+// joints beyond their limits, and of loops that are open. What loops hold
 // moves along the chord of its way, with velocities that differ from those along it by |dv|^2_M <= 2 T / 100
 // (docs/loops.md), of a dof by no more than |dv|_M sqrt(M^-1_ii).
 #pragma once

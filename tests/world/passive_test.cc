@@ -89,7 +89,7 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
 TEST(SlowPassive, SeedsThatOnceDidNotHoldForLong) {
   const Seeds kinds = {
       {WorldKind::kModels, {100293, 200472}},
-      {WorldKind::kMixed, {100535, 100614, 100617, 110138, 110272, 200338, 410001}},
+      {WorldKind::kMixed, {100535, 100614, 100617, 110138, 110272, 200338, 410001, 500011}},
       {WorldKind::kLongSteps, {100718, 110443}},
   };
   expect_to_hold(kinds, kLong);
