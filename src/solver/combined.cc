@@ -52,6 +52,7 @@ constexpr double kNearlyRight = 1e-3;
 constexpr int kMostMotions = 128;  // above this, sweeps are tried first
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
+constexpr int kMostSparse = 400;
 constexpr int kMostRounds = 16;
 constexpr int kLemkeFaces = 16;
 constexpr int kLemkeRound = 2;        // failures of newton before lemke is asked
@@ -143,13 +144,13 @@ bool wants_sparse(const Problem& p, Workspace::Memory& m) {
 bool solve_sparse(const Problem& p, const Settings& settings, Workspace::Memory& m, Report& report) {
   constexpr int kMostSolves = 2;  // for each of Settings::max_newton: they cost as little as some sweeps
   constexpr double kEnough =
-      0.3;  // of the residual: what is left then is a contradiction that sweeps do not solve
+      0.3;  // of the residual: the few sweeps of a step do little about what is left then
   const double before = m.best_residual;
-  sparse_newton(p, kMostSolves * std::min(settings.max_newton, kProximalSolves), settings.acceptable, m,
-                report);
+  sparse_newton(p, grown(settings.max_newton, kMostSolves, kMostSparse), settings.acceptable, m, report);
   report.method = Method::kNewton;
   m.target = std::max(m.target, settings.acceptable);
-  return m.best_residual <= std::max(m.target, kEnough * before);
+  if (m.best_residual <= m.target) return true;
+  return settings.max_sweeps <= kFirstSweeps && m.best_residual <= kEnough * before;
 }
 
 /// Sweeps and newton in turn, from λ.

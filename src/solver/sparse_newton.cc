@@ -426,10 +426,9 @@ class Course {
 
 /// The impulses that are nearer to a solution: those given, or none. @return Residual without any.
 double choose_start(const Problem& p, Workspace::Memory& m) {
-  m.nothing.assign(p.rows(), 0.0);
-  const double needed = natural_map(p, m.nothing, p.q, m.rho);
-  if (needed < m.best_residual) check(p, m.nothing, m);
-  return needed;
+  m.nothing.resize(p.rows());
+  write_none(p, m.nothing);
+  return check(p, m.nothing, m);
 }
 
 }  // namespace
