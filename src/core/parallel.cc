@@ -14,6 +14,29 @@ namespace karakuri {
 
 namespace {
 
+// The thread sanitizer does not see inside oneTBB that what was written before a task begins is seen in it, and
+// what a task has written after it has ended; so it is told.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KARAKURI_TELLS_OF_TASKS __attribute__((no_sanitize("thread")))  // what comes before it is told
+#endif
+#endif
+#ifdef KARAKURI_TELLS_OF_TASKS
+extern "C" void __tsan_acquire(void* place);
+extern "C" void __tsan_release(void* place);
+char task_begins, task_ends;
+void let_tasks_begin() { __tsan_release(&task_begins); }
+void in_task() { __tsan_acquire(&task_begins); }
+void task_is_done() { __tsan_release(&task_ends); }
+void tasks_have_ended() { __tsan_acquire(&task_ends); }
+#else
+#define KARAKURI_TELLS_OF_TASKS
+void let_tasks_begin() {}
+void in_task() {}
+void task_is_done() {}
+void tasks_have_ended() {}
+#endif
+
 /// A stretch of the indices, on a cache line of its own. Workers take one index after the other.
 struct alignas(64) Share {
   std::atomic<int> next{0};
@@ -66,13 +89,17 @@ void Parallel::run(int count, Call call, const void* context) {
     shares[s].next = static_cast<int>(static_cast<long>(count) * s / threads_);
     shares[s].end = static_cast<int>(static_cast<long>(count) * (s + 1) / threads_);
   }
-  const auto work = [&](int slot) {
+  const auto work = [&](int slot) KARAKURI_TELLS_OF_TASKS {
+    in_task();
     for (int k = 0; k < threads_; ++k) {
       Share& share = shares[(slot + k) % threads_];
       for (int i = share.next++; i < share.end; i = share.next++) call(context, i, slot);
     }
+    task_is_done();
   };
+  let_tasks_begin();
   pool_->work(work, threads_);
+  tasks_have_ended();
 }
 
 }  // namespace karakuri
