@@ -14,8 +14,8 @@ namespace karakuri {
 
 namespace {
 
-// The thread sanitizer does not see inside oneTBB that what was written before a task begins is seen in it, and
-// what a task has written after it has ended; so it is told.
+// The thread sanitizer does not see inside oneTBB that what was written before a task begins is seen in it,
+// and what a task has written after it has ended; so it is told.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define KARAKURI_TELLS_OF_TASKS __attribute__((no_sanitize("thread")))  // what comes before it is told

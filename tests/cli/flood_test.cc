@@ -1,8 +1,8 @@
-// The program with its page, of which one tab asks for as much as it can: the others are answered, the program ends when
-// it is told to, and holds little of what nobody reads.
+// The program with its page, of which one tab asks for as much as it can: the others are answered, the
+// program ends when it is told to, and holds little of what nobody reads.
 //
-// Machines that run tests are busy. What is asked for in seconds holds where it took no longer, or where the program
-// itself, all of its threads, has used less of a processor meanwhile.
+// Machines that run tests are busy. What is asked for in seconds holds where it took no longer, or where the
+// program itself, all of its threads, has used less of a processor meanwhile.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
@@ -31,8 +31,8 @@ class Running {
       if (chdir(folder.c_str()) != 0) _exit(127);
       for (const auto& [name, to] : {std::pair{"out.txt", 1}, std::pair{"err.txt", 2}})
         dup2(open(name, O_CREAT | O_TRUNC | O_WRONLY, 0600), to);
-      execl(KARAKURI_PROGRAM, KARAKURI_PROGRAM, "run", scene.c_str(), "--no-browser", "--time", "100000", "--port", "0",
-            nullptr);
+      execl(KARAKURI_PROGRAM, KARAKURI_PROGRAM, "run", scene.c_str(), "--no-browser", "--time", "100000",
+            "--port", "0", nullptr);
       _exit(127);
     }
   }
@@ -125,7 +125,8 @@ class Flood : public Program {
   void write_boxes() const {
     write("boxes.scene.yaml",
           "name: boxes\nground: true\nsettings: {dt: 0.005}\nbodies:\n"
-          "  - {name: b, mass: 1, at: [0, 0, 0.1], shapes: {box: [0.2, 0.2, 0.2]}, repeat: [{count: 200, offset: [0.5, 0, "
+          "  - {name: b, mass: 1, at: [0, 0, 0.1], shapes: {box: [0.2, 0.2, 0.2]}, repeat: [{count: 200, "
+          "offset: [0.5, 0, "
           "0]}, {count: 100, offset: [0, 0.5, 0]}]}\n");
   }
   /// A surface of 20 000 triangles: a saved file has some 4 MB.
@@ -133,7 +134,8 @@ class Flood : public Program {
     constexpr int kSide = 100;
     std::string obj;
     for (int i = 0; i <= kSide; ++i)
-      for (int j = 0; j <= kSide; ++j) obj += fmt::format("v {} {} {}\n", 0.01 * i, 0.01 * j, 0.001 * ((i * j) % 7));
+      for (int j = 0; j <= kSide; ++j)
+        obj += fmt::format("v {} {} {}\n", 0.01 * i, 0.01 * j, 0.001 * ((i * j) % 7));
     for (int i = 0; i < kSide; ++i)
       for (int j = 0; j < kSide; ++j) {
         const int a = i * (kSide + 1) + j + 1, b = a + kSide + 1;

@@ -349,7 +349,8 @@ TEST(Snapshot, RotationsThatAreNoneAreRefused) {
   world.step(3);
   const Snapshot good = world.snapshot();
   const std::size_t w = find_in(good, world.state().q[2]) + sizeof(double);  // after the position
-  for (const double bad : {0.0, 1 + 1e-6, 1e300}) EXPECT_FALSE(world.restore(with(good, w, bad)).empty()) << bad;
+  for (const double bad : {0.0, 1 + 1e-6, 1e300})
+    EXPECT_FALSE(world.restore(with(good, w, bad)).empty()) << bad;
   EXPECT_TRUE(world.restore(with(good, w, 1.0)).empty());
 }
 
