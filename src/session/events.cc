@@ -110,6 +110,12 @@ std::vector<Diagnostic> Session::perform(const Action& action) {
     Session& self;
     Impl& s;
     std::vector<Diagnostic> operator()(const ForceAction& force) {
+      if (!s.world.model().find(force.link))
+        return {
+            {Severity::kError, "force", "the link that it is to act on is not there", "name one that is"}};
+      if (!force.point.allFinite() || !force.force.allFinite() || !force.moment.allFinite() ||
+          std::isnan(force.duration))
+        return {{Severity::kError, "force", "one of its numbers is not finite", ""}};
       s.state.forces.push_back({force, s.world.time() + force.duration});
       return {};
     }

@@ -372,5 +372,17 @@ TEST(NativeScenes, SayWhatIsWrongWithForces) {
   EXPECT_THAT(errors("kinematic: [c]"), HasSubstr("there is no body 'c'"));
 }
 
+// It was taken, and the session's own snapshot was then refused.
+TEST(TimedForces, OnLinksThatAreNotThereAreRefused) {
+  Session session = test::make_session(test::read_mjcf(
+      "<mujoco><worldbody><body><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>"));
+  const LinkId link = session.world().model().links.back().id, none{link.index + 7, 1};
+  EXPECT_FALSE(session.perform(ForceAction{.link = none, .force = Vec3(1, 0, 0), .duration = 1}).empty());
+  EXPECT_FALSE(session.perform(ForceAction{.link = link, .force = Vec3(NAN, 0, 0), .duration = 1}).empty());
+  EXPECT_TRUE(session.restore(session.snapshot()).empty());
+  EXPECT_TRUE(session.perform(ForceAction{.link = link, .force = Vec3(1, 0, 0), .duration = 1}).empty());
+  EXPECT_TRUE(session.restore(session.snapshot()).empty());
+}
+
 }  // namespace
 }  // namespace karakuri::test
