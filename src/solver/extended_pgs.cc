@@ -85,6 +85,7 @@ void update_row(const Problem& p, const BlockView& b, int r) {
   if (b.block.kind == RowKind::kBox)
     next = std::clamp(next, p.lower[b.block.row + r], p.upper[b.block.row + r]);  // (2)
   b.add(r, next - b.f[r]);
+  b.f[r] = next;  // the sum is rounded, and may be beyond a bound
 }
 
 double sweep(const Problem& p, Workspace::Memory& m, double* lambda, bool isotropic) {

@@ -320,5 +320,22 @@ TEST(Robustness, BoxesThatExcludeZeroAreKept) {
     }
 }
 
+// A bound that is tiny beside the impulse before: what is added to that to reach the bound is rounded to
+// zero.
+TEST(Robustness, TinyBoundsAreKept) {
+  for (const Method method : {Method::kPgs, Method::kPgsIsotropic, Method::kBlock, Method::kSpringhead}) {
+    SCOPED_TRACE(name_of(method));
+    Problem p;
+    p.add_box(8e-304, 1.0);
+    p.q = {5.0};
+    p.dense = {1.0};
+    std::vector<double> lambda = {1.0};
+    Workspace ws;
+    const Result<Report> report = solve(p, {.method = method, .max_sweeps = 1}, ws, lambda);
+    ASSERT_TRUE(report.ok()) << to_string(report.errors());
+    EXPECT_EQ(lambda[0], 8e-304);
+  }
+}
+
 }  // namespace
 }  // namespace karakuri::solver
