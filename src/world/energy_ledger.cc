@@ -95,17 +95,29 @@ double height_of(const WorldInertia& m, const Workspace::Pose& pose, V3 gravity)
   return -simd::dot(gravity, simd::load(pose.p) * m.mass + m.h);
 }
 
-/// Of the joints' springs of a tree: their energy, and what they give to its motion.
+/// Of the joints' springs of a tree: their energy, and what they give to its motion. Where a joint turns too
+/// far in the step, its motion is no swing that returns.
 struct Springs {
-  double energy = 0;  // [J]
-  double power = 0;   // [W]
+  double energy = 0;    // [J]
+  double swinging = 0;  // of that, in joints that do not turn too far [J]
+  double power = 0;     // of these [W]
 };
+/// Whether the joint of a dof turns by more than a radian in the step.
+bool turns_far(const World::Impl& w, int dof) {
+  const Body& body = w.model.bodies[w.model.dofs[dof].body];
+  double square = 0;
+  for (int i = body.first_v; i < body.first_v + body.dofs; ++i)
+    if (w.model.dofs[i].kind != DofKind::kTranslation) square += w.state.v[i] * w.state.v[i];
+  return w.h_now * std::sqrt(square) > kFarTurn;
+}
 Springs springs_of(const World::Impl& w, int t) {
   Springs sum;
   for (const World::Impl::Passive& p : w.passive_of(t)) {
     if (!(p.stiffness > 0)) continue;
     const double x = dof_position(w.model, w.state.q_view(), p.dof) - p.rest;
     sum.energy += 0.5 * p.stiffness * x * x;
+    if (turns_far(w, p.dof)) continue;
+    sum.swinging += 0.5 * p.stiffness * x * x;
     sum.power -= p.stiffness * x * w.state.v[p.dof];
   }
   return sum;
@@ -140,7 +152,8 @@ double square_of_turning(const World::Impl& w, const Body& body, V3 spin) {
   return w.h_now * w.h_now * simd::dot(turning, {simd::load(free.inverse_moments).m * turning.m});
 }
 
-/// Work at dv of efforts, of drives that are no rows and of dampers.
+/// Work at dv of efforts, of drives that are no rows, of dampers, and of what springs do beyond their force
+/// at the start of the step.
 double given_to_change(const World::Impl& w, const Tree& tree) {
   const auto change = [&](int i) { return w.h_now * (w.v_free[i] - w.state.v[i]); };
   const auto rate = [&](int i) { return w.implicit[i] > 0 ? w.v_free[i] : w.state.v[i]; };
@@ -149,8 +162,10 @@ double given_to_change(const World::Impl& w, const Tree& tree) {
     if (w.effort[i] != 0) sum += w.effort[i] * change(i);
     if (is_driven_freely(w, i)) sum += drive_effort_at(w, i, rate(i)) * change(i);
   }
-  for (const World::Impl::Passive& p : w.passive_of(w.model.bodies[tree.first].tree))
-    sum -= p.damping * rate(p.dof) * change(p.dof);
+  for (const World::Impl::Passive& p : w.passive_of(w.model.bodies[tree.first].tree)) {
+    const double lead = w.implicit[p.dof] > 0 ? w.h_now : 0;  // a spring at the end of the step damps, too
+    sum -= (p.damping + lead * std::max(0.0, p.stiffness)) * rate(p.dof) * change(p.dof);
+  }
   return sum;
 }
 
@@ -159,7 +174,8 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   const V3 gravity = simd::v3(w.model.gravity);
   const Springs springs = springs_of(w, w.model.bodies[tree.first].tree);
   double twice = 0, square = 0, fall = springs.power;  // - v . grad U
-  a.start_height = a.springs = springs.energy;
+  a.start_height = springs.energy;
+  a.springs = springs.swinging;
   for (int i = tree.first; i < tree.last; ++i) {
     const Body& body = w.model.bodies[i];
     const WorldInertia m = kernel::world_inertia(body, w.ws.pose[i]);

@@ -154,7 +154,7 @@ struct EnergyAccount {
   Vec3 center_way = Vec3::Zero();      // of its centre of mass, as its momentum leads it
   double set_energy = 0, set_motion = 0, set_due = 0, tolerated = 0;
   double left_open = 0;           // what closing loops would have lifted, and did not
-  double springs = 0, there = 0;  // energy of springs, and other that is there at the start
+  double springs = 0, there = 0;  // energy of springs that swing, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
   HeldWork held, set_held;       // of the tree, and of the set
   double stored = 0, risen = 0;  // by overlaps that come apart: what they have stored, and what they lift

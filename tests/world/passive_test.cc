@@ -88,6 +88,7 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
 /// So did these, after more steps than the others are given.
 TEST(SlowPassive, SeedsThatOnceDidNotHoldForLong) {
   const Seeds kinds = {
+      {WorldKind::kDrives, {600932, 900166}},
       {WorldKind::kModels, {100293, 200472}},
       {WorldKind::kMixed, {100535, 100614, 100617, 110138, 110272, 200338, 410001, 500011}},
       {WorldKind::kLongSteps, {100718, 110443}},
