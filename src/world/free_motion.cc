@@ -41,8 +41,8 @@ bool drive_needs_row(const Model& model, const Drive& drive, int dof, double q, 
   if (std::isinf(drive.damping) || model.bodies[model.dofs[dof].body].alone) return true;
   const double limit = world_detail::drive_limit(model, drive, dof);
   if (std::isinf(limit)) return false;
-  // Half of the limit leaves room for what this step's impulses change; what was near in the last step stays
-  // a row.
+  // Half of the limit leaves room for what this step's impulses change, and where they change more the step
+  // is made anew (overruns_drives()); what was near in the last step stays a row.
   const double wanted = drive.stiffness * (drive.q_target - q) + drive.damping * (drive.v_target - v);
   return std::abs(wanted) > 0.5 * limit || std::abs(before) > 0.5 * limit;
 }
@@ -54,7 +54,8 @@ void gather_implicit(World::Impl& w, double h) {
   for (const std::int32_t i : w.driven_dofs) {
     const Drive& drive = w.drives[i];
     const double at = dof_position(w.model, w.state.q_view(), i);
-    w.drive_is_row[i] = drive_needs_row(w.model, drive, i, at, w.state.v[i], w.drive_impulse[i] / h);
+    w.drive_is_row[i] = w.drive_overruns[i] != 0 ||
+                        drive_needs_row(w.model, drive, i, at, w.state.v[i], w.drive_impulse[i] / h);
     if (!w.drive_is_row[i]) w.implicit[i] += h * (drive.damping + h * drive.stiffness);
   }
 }
@@ -160,6 +161,29 @@ void World::Impl::tabulate_dofs() {
   jointed_trees.erase(std::unique(jointed_trees.begin(), jointed_trees.end()), jointed_trees.end());
   std::fill(drive_is_row.begin(), drive_is_row.end(), std::uint8_t{0});
   ws.diagonal = model.armature;
+}
+
+// Impulses, as of something that strikes, may ask more of a drive than it can give. Where that happens once
+// more with those that did as rows, all drives with a limit are, so that no step is made more than three
+// times.
+bool World::Impl::overruns_drives() {
+  constexpr double kRounding = 1e-12;
+  const bool again = std::any_of(driven_dofs.begin(), driven_dofs.end(),
+                                 [&](std::int32_t i) { return drive_overruns[i] != 0; });
+  bool any = false;
+  const auto exceeds = [&](std::int32_t i, double limit) {
+    return std::abs(drive_effort_of(i)) > limit * (1 + kRounding);
+  };
+  for (const std::int32_t i : driven_dofs) {
+    const double limit = world_detail::drive_limit(model, drives[i], i);
+    if (drive_is_row[i] || !drives[i].is_set() || !(implicit[i] > 0) || std::isinf(limit)) continue;
+    if (!responds(model.dofs[i].body) || !exceeds(i, limit)) continue;
+    drive_overruns[i] = 1;
+    any = true;
+  }
+  for (const std::int32_t i : driven_dofs)
+    if (any && again) drive_overruns[i] |= !std::isinf(world_detail::drive_limit(model, drives[i], i));
+  return any;
 }
 
 void World::Impl::turn_spring_efforts(const State& at, double h, std::vector<double>& efforts) const {

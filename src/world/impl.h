@@ -367,9 +367,10 @@ struct World::Impl : world_detail::Persistent {
   std::vector<double> held_effort, stage_effort, stage_diagonal;  // nv; RK4
   std::vector<Force> held_force;                                  // by body; RK4
   std::vector<std::uint8_t> drive_is_row;                         // by dof
-  bool is_shifted = false;                                        // any position is corrected in this step
-  std::vector<double> shifted;          // by tree: how far a correction moves any of its shapes [m]
-  std::vector<double> shift_warranted;  // by tree: how far its depths warrant [m]
+  std::vector<std::uint8_t> drive_overruns;  // by dof: it would exceed its limit in this step, were it no row
+  bool is_shifted = false;                   // any position is corrected in this step
+  std::vector<double> shifted;               // by tree: how far a correction moves any of its shapes [m]
+  std::vector<double> shift_warranted;       // by tree: how far its depths warrant [m]
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
   std::vector<std::uint8_t> fast;       // by collider
@@ -445,8 +446,11 @@ struct World::Impl : world_detail::Persistent {
   // ---- the parts of a step; equations and reasons stand in the files
   /// A step, or two of half its length where it moves something further than it can be followed, and so on.
   void substep(double h, int halvings);
-  /// @return False where it is to be made in halves: then nothing has moved
-  bool attempt(double h, bool is_last);
+  /// How a step was made; if not at all, nothing has moved.
+  enum class Attempt { kMade, kInHalvesInstead, kWithMoreRowsInstead };
+  Attempt attempt(double h, bool is_last);
+  /// free_motion.cc: whether drives that are no rows exceed their limits at v_end; they are rows from then on
+  bool overruns_drives();
   void free_motion(double h);  // free_motion.cc: efforts, aba, v_free
   /// Adds to `efforts` what `rotation_springs` give beyond what each dof's own would. @param h  looks ahead
   /// so far, where they are taken at the end of the step; 0: without those

@@ -102,14 +102,20 @@ void World::Impl::move_and_settle(double h) {
 }
 
 void World::Impl::substep(double h, int halvings) {
-  if (attempt(h, halvings == 0)) return;
+  drive_overruns.assign(model.nv, 0);
+  Attempt made = attempt(h, halvings == 0);
+  while (made == Attempt::kWithMoreRowsInstead) {
+    forces = applied;
+    made = attempt(h, halvings == 0);
+  }
+  if (made == Attempt::kMade) return;
   forces = applied;
   substep(0.5 * h, halvings - 1);
   forces = applied;
   substep(0.5 * h, halvings - 1);
 }
 
-bool World::Impl::attempt(double h, bool is_last) {
+World::Impl::Attempt World::Impl::attempt(double h, bool is_last) {
   Stopwatch watch;
   h_now = h;
   free_motion(h);
@@ -133,7 +139,9 @@ bool World::Impl::attempt(double h, bool is_last) {
     may_pass = meets_more(v_end, h);
   }
   is_last = is_last || report.budget.exhausted > exhausted;
-  if (!is_last && ((may_pass && passes(v_end, h)) || turns_loops_far(v_end, h))) return false;
+  if (overruns_drives()) return Attempt::kWithMoreRowsInstead;
+  if (!is_last && ((may_pass && passes(v_end, h)) || turns_loops_far(v_end, h)))
+    return Attempt::kInHalvesInstead;
   slow_down_what_passes(v_end, h, is_last && may_pass);
   slow_down_loops(v_end, h);
   find_shift(h);
@@ -150,7 +158,7 @@ bool World::Impl::attempt(double h, bool is_last) {
   ++report.parts;
   h_now = 0;
   watch.lap(times.finish);
-  return true;
+  return Attempt::kMade;
 }
 
 }  // namespace karakuri

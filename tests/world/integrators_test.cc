@@ -223,6 +223,29 @@ TEST(Drive, ExertsItsLimitWhereItWouldExertMore) {
   }
 }
 
+// At rest at its target it gives nothing, and what a ball asks of it within a step is many times its limit.
+TEST(Drive, ExertsNoMoreThanItsLimitWhenItIsStruck) {
+  constexpr double kLimit = 10;
+  for (const Integrator integrator : {Integrator::kSemiImplicit, Integrator::kSymplectic, Integrator::kRk4}) {
+    SCOPED_TRACE(name_of(integrator));
+    Slide s;
+    s.scene.add_shape(s.scene.mechanism.find_link("mass"), Shape::box({0.1, 0.1, 0.1}));
+    const LinkId ball =
+        s.scene.add_body("ball", Shape::sphere(0.1), 2, Transform::translation({-0.25, 0, 0}));
+    World world = make_world(std::move(s.scene), with(integrator, 1e-3), Vec3::Zero());
+    world.set_drive(s.joint, {.stiffness = 1e4, .damping = 1e3, .limit = kLimit});
+    world.set_velocity(ball, {Vec3::Zero(), Vec3(5, 0, 0)});
+    double most = 0;
+    for (int n = 0; n < 100; ++n) {
+      world.step();
+      most = std::max(most, std::abs(world.load(s.joint).drive[0]));
+    }
+    EXPECT_LE(most, kLimit * (1 + 1e-9));
+    EXPECT_GE(most, kLimit * (1 - 1e-9));
+    EXPECT_GT(world.v(s.joint)[0], 1) << "it was not struck";
+  }
+}
+
 /// A box that slides past a ball that rolls.
 struct SlidingAndRolling {
   Scene scene;
