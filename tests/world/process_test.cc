@@ -64,7 +64,8 @@ void go_on(const fs::path& folder) {
 /// Runs this test alone in another process. @return Its exit status.
 int run_other(const fs::path& folder) {
   setenv(kFolder, folder.c_str(), 1);
-  unsetenv("GTEST_TOTAL_SHARDS");  // or the one test that it runs may be another shard's
+  // or the one test that it runs may be another shard's
+  for (const char* sharding : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) unsetenv(sharding);
   std::string program = fs::read_symlink("/proc/self/exe").string(),
               filter = "--gtest_filter=Snapshot.ContinuesInAnotherProcess";
   char* arguments[] = {program.data(), filter.data(), nullptr};
