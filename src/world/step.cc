@@ -103,12 +103,12 @@ void World::Impl::move_and_settle(double h) {
 
 void World::Impl::substep(double h, int halvings) {
   drive_overruns.assign(model.nv, 0);
-  Attempt made = attempt(h, halvings == 0);
-  while (made == Attempt::kWithMoreRowsInstead) {
+  Attempt outcome = attempt(h, halvings == 0);
+  while (outcome == Attempt::kWithMoreRowsInstead) {
     forces = applied;
-    made = attempt(h, halvings == 0);
+    outcome = attempt(h, halvings == 0);
   }
-  if (made == Attempt::kMade) return;
+  if (outcome == Attempt::kMade) return;
   forces = applied;
   substep(0.5 * h, halvings - 1);
   forces = applied;
