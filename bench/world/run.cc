@@ -168,7 +168,9 @@ PhaseResult summary(const std::string& name, const std::vector<StepRecord>& reco
     result.newton += share * r.report.newton;
     result.made += r.report.energy_made;
     exchanged += r.report.energy_exchanged;
-    result.unconverged += share * (r.report.status != solver::Status::kConverged);
+    const solver::Status status = r.report.status;
+    const bool done = status == solver::Status::kConverged || status == solver::Status::kAccepted;
+    result.unconverged += done ? 0 : share;
     add(result.times, r.times, share);
   }
   if (exchanged > 0) result.made /= exchanged;

@@ -131,7 +131,10 @@ py::dict report(PyWorld& w) {
   };
   py::dict out;
   out["status"] = std::string(solver::name_of(r.status));
+  out["ending"] = std::string(solver::name_of(r.ending));
+  out["backend"] = std::string(solver::name_of(r.backend));
   out["residual"] = r.residual;
+  out["promised"] = r.promised;
   out["islands"] = r.islands;
   out["rows"] = r.rows;
   out["contacts"] = r.contacts;
@@ -184,7 +187,8 @@ void bind_events(py::module_& m, py::class_<PyWorld>& world) {
       "once what the solver does otherwise than its settings sound, one line each.");
   world.def_property_readonly(
       "report", &report,
-      "How the last step went, a dict: status, residual [m/s], sizes, penetration [m], seconds; and what "
+      "How the last step went, a dict: status, ending, backend, residual and promised [m/s], sizes, "
+      "penetration [m], seconds; and what "
       "should be zero:\n"
       "energy_made [J] with energy_exchanged [J] to compare it with, motion_lost [m], and the links' names "
       "energy_link and motion_link. parts is in how many parts it was made: more than one where something "

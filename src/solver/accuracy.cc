@@ -1,6 +1,7 @@
 #include "solver/accuracy.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace karakuri::solver {
 
@@ -29,6 +30,9 @@ bool tumbles(const KnownMotion& k) { return moves(k) && k.change > kSteady * k.m
 bool is_calm(const KnownMotion& k) { return k.motion < kCalm * k.usual; }
 double most_left(const KnownMotion& k) { return k.fall > 0 ? kLeft * k.fall : kInfinity; }
 double tumbling_target(const KnownMotion& k) { return std::min(kShare * least(k), most_left(k)); }
+bool is_enough_of_sweeps(const KnownMotion& k, double residual) {
+  return std::isfinite(residual) && (!is_calm(k) || residual <= most_left(k));
+}
 
 LooseGoal loose_goal(const KnownMotion& k) {
   LooseGoal goal{.is_quick = tumbles(k), .is_hard = k.change > kHard * k.fall};
@@ -54,6 +58,22 @@ void follow_motion(bool loose, double motion, double needed, Settings& settings)
   const double change = std::min(motion, needed);
   settings.acceptable = std::max(settings.acceptable, kStalled * change);
   if (!loose) settings.absolute = std::max(settings.absolute, kRobot * change);
+}
+
+void grade(int max_sweeps, int max_newton, Report& r) {
+  if (r.residual <= r.promised) {
+    r.status = Status::kConverged;
+    r.ending = Ending::kTolerance;
+  } else if (r.residual <= r.target) {
+    r.status = Status::kAccepted;
+    r.ending = Ending::kAccuracy;
+  } else {
+    if (r.status == Status::kConverged || r.status == Status::kAccepted) r.status = Status::kIterationLimit;
+    r.ending = r.out_of_work                       ? Ending::kWork
+               : r.sweeps >= max_sweeps            ? Ending::kSweeps
+               : r.newton_iterations >= max_newton ? Ending::kSolves
+                                                   : Ending::kStall;
+  }
 }
 
 }  // namespace karakuri::solver

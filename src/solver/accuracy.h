@@ -28,6 +28,9 @@ double most_left(const KnownMotion& k);
 /// Of what tumbles.
 double tumbling_target(const KnownMotion& k);
 
+/// Whether sweeps may leave that much of it.
+bool is_enough_of_sweeps(const KnownMotion& k, double residual);
+
 /// What is asked of loose bodies.
 struct LooseGoal {
   double target = 0;     // residual that ends it at once
@@ -42,6 +45,10 @@ LooseGoal loose_goal(const KnownMotion& k);
 void follow_heap(const KnownMotion& k, Settings& settings);
 /// Of what moves and touches anything. @param needed  The residual without any impulses.
 void follow_motion(bool loose, double motion, double needed, Settings& settings);
+
+/// Status and ending of a report, from its residual and what it has spent: `converged` is said where the
+/// residual is within what is promised, and nowhere else.
+void grade(int max_sweeps, int max_newton, Report& report);
 
 /// Of the tolerance: what impulses that are kept as they are may miss, ...
 inline constexpr double kAcceptedShare = 0.1;

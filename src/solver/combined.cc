@@ -148,6 +148,7 @@ bool solve_sparse(const Problem& p, const Settings& settings, Workspace::Memory&
   const double before = m.best_residual;
   sparse_newton(p, grown(settings.max_newton, kMostSolves, kMostSparse), settings.acceptable, m, report);
   report.method = Method::kNewton;
+  report.backend = Backend::kSparseMotions;
   m.target = std::max(m.target, settings.acceptable);
   if (m.best_residual <= m.target) return true;
   return settings.max_sweeps <= kFirstSweeps && m.best_residual <= kEnough * before;
@@ -163,6 +164,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
   const int spent = report.newton_iterations;
   begin_sweeps(p, m, lambda);
   report.method = Method::kBlock;
+  report.backend = Backend::kSweeps;
   // sweeps may come to rest without solving anything and so not use up their budget: rounds are counted too
   for (int round = 0; round < kMostRounds && m.best_residual > m.target && !m.budget.spent(); ++round) {
     const double before = m.best_residual;
@@ -186,6 +188,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
       check(p, lambda, m);
       proximal(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
     } else {
+      report.backend = Backend::kRows;
       newton(p, std::min(solves, solves_left), m, lambda, report);
     }
     solves = grown(solves, 2, settings.max_newton);
@@ -197,6 +200,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     check(p, lambda, m);
     begin_sweeps(p, m, lambda);
     report.method = Method::kBlock;
+    report.backend = Backend::kSweeps;
   }
 }
 
@@ -212,7 +216,7 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
     m.best_residual = kInfinity;
     check(p, lambda, m);
     alternate(p, settings, m, lambda, report);
-    if (m.best_residual > reached) check(p, m.found, m);
+    if (m.best_residual > reached) report.backend = Backend::kSparseMotions, check(p, m.found, m);
     return;
   }
   if (settings.max_newton <= 0 || !wants_proximal(p, m)) return alternate(p, settings, m, lambda, report);
@@ -230,11 +234,12 @@ void combined(const Problem& p, const Settings& settings, Workspace::Memory& m, 
   }
   // where it went is often no good place to go on from
   const double reached = m.best_residual;
+  const Backend reached_by = report.backend;
   m.proximal.lambda.assign(m.best.begin(), m.best.end());
   m.best_residual = kInfinity;
   check(p, lambda, m);
   alternate(p, settings, m, lambda, report);
-  if (m.best_residual > reached) check(p, m.proximal.lambda, m);
+  if (m.best_residual > reached) report.backend = reached_by, check(p, m.proximal.lambda, m);
 }
 
 }  // namespace karakuri::solver

@@ -314,6 +314,7 @@ double eliminate(const Problem& p, const Settings& settings, Workspace::Memory& 
   recover(e, lambda);
   report.newton_iterations += 1;
   report.method = Method::kNewton;
+  report.backend = Backend::kElimination;
   return refine(p, m, lambda, check(p, lambda, m));
 }
 

@@ -290,6 +290,7 @@ void proximal(const Problem& p, int max_solves, double acceptable, Workspace::Me
               std::span<const double> lambda, Report& report) {
   constexpr int kFewRows = 96;  // measured, of robots
   const bool few = p.storage == OperatorKind::kDense && p.rows() <= kFewRows;
+  report.backend = few ? Backend::kImpulses : Backend::kMotions;
   (few ? impulse_newton : range_newton)(p, max_solves, acceptable, m, lambda, report);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "solver/accuracy.h"
 #include "solver/memory.h"
 
 namespace karakuri::solver {
@@ -99,6 +100,35 @@ std::string_view name_of(Status status) {
     case Status::kIterationLimit: return "iteration limit";
     case Status::kStalled: return "stalled";
     case Status::kInfeasible: return "infeasible";
+    case Status::kAccepted: return "accepted";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(Ending ending) {
+  switch (ending) {
+    case Ending::kTolerance: return "tolerance";
+    case Ending::kAccuracy: return "accuracy of what moves";
+    case Ending::kSweeps: return "sweeps";
+    case Ending::kSolves: return "linear solves";
+    case Ending::kWork: return "work";
+    case Ending::kStall: return "stall";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(Backend backend) {
+  switch (backend) {
+    case Backend::kNone: return "none";
+    case Backend::kSweeps: return "sweeps";
+    case Backend::kRows: return "newton on rows";
+    case Backend::kImpulses: return "newton on impulses";
+    case Backend::kMotions: return "newton on motions";
+    case Backend::kSparseMotions: return "sparse newton on motions";
+    case Backend::kBandedLanes: return "banded newton in lanes";
+    case Backend::kSweptLanes: return "sweeps in lanes";
+    case Backend::kElimination: return "elimination";
+    case Backend::kPublished: return "published method";
   }
   return "unknown";
 }
@@ -233,6 +263,7 @@ void sweep_with_the_rest(const Problem& p, const Settings& settings, Workspace::
   begin_sweeps(p, m, lambda);
   block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
   report.method = Method::kBlock;
+  report.backend = Backend::kSweeps;
   std::copy(m.best.begin(), m.best.end(), lambda.begin());
 }
 
@@ -241,6 +272,7 @@ bool solves_sparse(const Problem& p, const Settings& settings, Workspace::Memory
                    Report& report) {
   constexpr int kMostSolves = 60;
   if (m.rho.empty() || !suits_sparse(p) || m.best_residual <= m.target) return false;
+  report.backend = Backend::kSparseMotions;
   sparse_newton(p, std::min(kMostSolves, settings.max_newton), 0, m, report);
   std::copy(m.best.begin(), m.best.end(), lambda.begin());
   check(p, lambda, m);
@@ -252,11 +284,13 @@ void run(const Problem& p, const Settings& settings, Workspace::Memory& m, std::
   switch (settings.method) {
     case Method::kDefault: return default_method(p, settings, m, lambda, report);
     case Method::kBlock:
+      report.backend = Backend::kSweeps;
       begin_sweeps(p, m, lambda);
       return block_gauss_seidel(p, settings.max_sweeps, m, lambda, report);
     case Method::kNewton:
       if (m.budget.spent()) return;
       if (solves_sparse(p, settings, m, lambda, report)) return;
+      report.backend = Backend::kRows;
       return newton(p, std::max(0, settings.max_newton - report.newton_iterations), m, lambda, report);
     case Method::kPgs:
     case Method::kPgsIsotropic: return extended_pgs(p, settings, m, lambda, report);
@@ -319,6 +353,7 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   report.target = m.target;
   report.method = settings.method;
   report.status = Status::kIterationLimit;
+  if (returns_last_iterate(settings.method)) report.backend = Backend::kPublished;
   if (!std::isfinite(check(p, lambda, m))) {  // a warm start so large that it overflows, or W itself
     write_none(p, lambda);
     if (!std::isfinite(check(p, lambda, m)))
@@ -343,12 +378,12 @@ Result<Report> solve(const Problem& p, const Settings& settings, Workspace& work
   report.work = m.budget.used;
   if (!(report.residual <= report.target) && take_energy_back(p, lambda, m.returned_u))
     report.residual = natural_map(p, lambda, m.returned_u, m.rho);
-  if (report.residual <= report.target) {
-    report.status = Status::kConverged;
-  } else if (settings.explain_failure && p.rows() <= kMaxFeasibilityRows &&
-             proven_infeasible(p, report.target, m)) {
+  report.promised = settings.strict < kInfinity ? settings.tolerance * norm_q(p) + settings.strict : m.target;
+  grade(settings.max_sweeps, settings.max_newton, report);
+  const bool solved = report.status == Status::kConverged || report.status == Status::kAccepted;
+  if (!solved && settings.explain_failure && p.rows() <= kMaxFeasibilityRows &&
+      proven_infeasible(p, report.target, m))
     report.status = Status::kInfeasible;
-  }
   return report;
 }
 

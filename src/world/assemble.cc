@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "solver/choose.h"
+
 namespace karakuri::world_detail {
 
 using solver::OperatorKind;
@@ -10,10 +12,6 @@ using solver::Problem;
 using solver::RowKind;
 
 namespace {
-
-// A sweep over dense rows costs rows^2, over response vectors rows times dofs, and the latter need no
-// products of all pairs: measured, they break even here.
-constexpr std::size_t kDenseRows = 96;
 
 /// Appends a block of `size` rows under a law.
 int add_block(Problem& p, RowKind kind, int size, const double* friction) {
@@ -34,13 +32,13 @@ void gather_rows(const World::Impl& w, BlockList blocks, Slot& slot) {
   for (const int b : blocks) rows += w.rows.blocks[b].size;
   const RowBlock &first = w.rows.blocks[blocks.front()], &last = w.rows.blocks[blocks.back()];
   if (static_cast<std::size_t>(last.row + last.size - first.row) == rows) {
-    slot.impulses = {all + first.row, rows};
+    slot.state.impulses = {all + first.row, rows};
     return;
   }
-  if (slot.gathered.size() < rows) slot.gathered.resize(rows);
-  ImpulseRow* to = slot.gathered.data();
+  if (slot.state.gathered.size() < rows) slot.state.gathered.resize(rows);
+  ImpulseRow* to = slot.state.gathered.data();
   for (const int b : blocks) to = std::copy_n(all + w.rows.blocks[b].row, w.rows.blocks[b].size, to);
-  slot.impulses = {slot.gathered.data(), rows};
+  slot.state.impulses = {slot.state.gathered.data(), rows};
 }
 
 /// Numbers of a block's laws, from `row` on.
@@ -57,12 +55,12 @@ void add_laws(const World::Impl& w, const RowBlock& block, Problem& p) {
 }
 
 void assemble_dense(const World::Impl& w, BlockList blocks, Slot& slot) {
-  Problem& p = slot.problem;
+  Problem& p = slot.island.problem;
   state_laws(w, blocks, slot);
   const int n = p.rows();
   p.dense.resize(static_cast<std::size_t>(n) * n);
   slot.can_answer = response(
-      w.model, slot.impulses, w.ws, slot.response,
+      w.model, slot.state.impulses, w.ws, slot.response,
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
 
@@ -102,11 +100,10 @@ void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int firs
 /// Whether rows carry no responses over the whole tree, but hand them from body to body: those would be as
 /// long as the tree for each of them.
 bool is_walked(const World::Impl& w, const Slot& slot, int tree) {
-  constexpr int kLong = 64;  // dofs
-  if (!slot.may_walk || tree < 0) return false;
+  if (!slot.state.may_walk || tree < 0) return false;
   const Tree& t = w.model.trees[tree];
   const Body &root = w.model.bodies[t.first], &last = w.model.bodies[t.last - 1];
-  return last.first_v + last.dofs - root.first_v > kLong;
+  return solver::is_walked(last.first_v + last.dofs - root.first_v);
 }
 
 /// Whether trees of the island may be walked along: loops and couplings need Newton's method, and so rows
@@ -124,44 +121,45 @@ using Rows6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
 /// The tree's bodies as links. @return The subsystem of the first; the others follow.
 int add_links(const World::Impl& w, int tree, Slot& slot) {
   const Tree& t = w.model.trees[tree];
-  const int first = static_cast<int>(slot.problem.links.size());
-  slot.link_responses.clear();
+  const int first = static_cast<int>(slot.island.problem.links.size());
+  slot.state.link_responses.clear();
   for (int i = t.first; i < t.last; ++i) {
     const int up = w.model.bodies[i].parent - t.first;  // in the tree; the world is before it
-    const LinkResponse* parent = up >= 0 && i > t.first ? &slot.link_responses[up] : nullptr;
-    const LinkResponse& response = slot.link_responses.emplace_back(link_response(w.model, w.ws, i, parent));
-    solver::Link& link = slot.problem.add_link(parent ? first + up : -1);
+    const LinkResponse* parent = up >= 0 && i > t.first ? &slot.state.link_responses[up] : nullptr;
+    const LinkResponse& response =
+        slot.state.link_responses.emplace_back(link_response(w.model, w.ws, i, parent));
+    solver::Link& link = slot.island.problem.add_link(parent ? first + up : -1);
     Eigen::Map<Rows6>(link.up) = response.up;
     Eigen::Map<Rows6>(link.own) = response.own;
     Eigen::Map<Rows6>(link.whole) = response.whole;
   }
-  return slot.problem.links[first].subsystem;
+  return slot.island.problem.links[first].subsystem;
 }
 
 int subsystem_of(const World::Impl& w, int tree, Slot& slot) {
-  std::int32_t& subsystem = slot.tree_subsystem[tree];
+  std::int32_t& subsystem = slot.state.tree_subsystem[tree];
   if (subsystem < 0 && is_walked(w, slot, tree)) {
     subsystem = add_links(w, tree, slot);
-    slot.touched_trees.push_back(tree);
+    slot.state.touched_trees.push_back(tree);
   } else if (subsystem < 0) {
     const Body &root = w.model.bodies[w.model.trees[tree].first],
                &last = w.model.bodies[w.model.trees[tree].last - 1];
-    subsystem = slot.problem.add_subsystem(last.first_v + last.dofs - root.first_v);
-    slot.touched_trees.push_back(tree);
+    subsystem = slot.island.problem.add_subsystem(last.first_v + last.dofs - root.first_v);
+    slot.state.touched_trees.push_back(tree);
   }
   return subsystem;
 }
 
 /// Term of a block on one body of a walked tree.
 void add_walked_term(const World::Impl& w, int body, double sign, int first_row, int size, Slot& slot) {
-  Problem& p = slot.problem;
+  Problem& p = slot.island.problem;
   const int tree = w.tree_of[body];
-  const int subsystem = slot.tree_subsystem[tree] + body - w.model.trees[tree].first;
+  const int subsystem = slot.state.tree_subsystem[tree] + body - w.model.trees[tree].first;
   const solver::Term term = p.add_term(subsystem);
   const double* whole = p.links[p.subsystems[subsystem].link].whole;
   for (int k = 0; k < size; ++k) {
     using Vec6 = Eigen::Matrix<double, 6, 1>;
-    const Vec6 J = wrench_at(slot.impulses[first_row + k], w.ws, body, sign);
+    const Vec6 J = wrench_at(slot.state.impulses[first_row + k], w.ws, body, sign);
     Eigen::Map<Vec6>(p.jacobian_of(term, size).data() + 6 * k) = J;
     Eigen::Map<Vec6>(p.response_of(term, size).data() + 6 * k) = Eigen::Map<const Rows6>(whole) * J;
   }
@@ -169,30 +167,30 @@ void add_walked_term(const World::Impl& w, int body, double sign, int first_row,
 
 /// Terms of one block: one for each tree that any of its rows acts on, or for each body of a walked tree.
 void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
-  Problem& p = slot.problem;
+  Problem& p = slot.island.problem;
   const ResponseBuffers& b = slot.response;
-  slot.term_trees.clear();
-  for (const ImpulseRow* row = &slot.impulses[first_row]; row; row = row->more) {
+  slot.state.term_trees.clear();
+  for (const ImpulseRow* row = &slot.state.impulses[first_row]; row; row = row->more) {
     for (const auto& [body, sign] : {std::pair{row->body, 1.0}, std::pair{row->other, -1.0}}) {
       const int tree = w.tree_of[body];
       if (row->body != row->other && is_walked(w, slot, tree)) {
         add_walked_term(w, body, sign, first_row, size, slot);
         continue;
       }
-      const bool known =
-          std::find(slot.term_trees.begin(), slot.term_trees.end(), tree) != slot.term_trees.end();
-      if (tree >= 0 && !known) slot.term_trees.push_back(tree);
+      const bool known = std::find(slot.state.term_trees.begin(), slot.state.term_trees.end(), tree) !=
+                         slot.state.term_trees.end();
+      if (tree >= 0 && !known) slot.state.term_trees.push_back(tree);
     }
   }
-  for (const int tree : slot.term_trees) {
-    const int subsystem = slot.tree_subsystem[tree];
+  for (const int tree : slot.state.term_trees) {
+    const int subsystem = slot.state.tree_subsystem[tree];
     const int first_v = w.model.bodies[w.model.trees[tree].first].first_v;
     const solver::Term term = p.add_term(subsystem);
     const int dof = p.subsystems[subsystem].dof;
     const std::span<double> jacobian = p.jacobian_of(term, size), response = p.response_of(term, size);
     for (int k = 0; k < size; ++k) {
-      for (int e = slot.side_start[first_row + k]; e < slot.side_start[first_row + k + 1]; ++e) {
-        const int side = slot.side_of[e];
+      for (int e = slot.state.side_start[first_row + k]; e < slot.state.side_start[first_row + k + 1]; ++e) {
+        const int side = slot.state.side_of[e];
         if (w.tree_of[b.groups[b.sides[side].group].body] != tree) continue;
         add_side(w, b, side, first_v, p.inverse_mass.data() + p.subsystems[subsystem].velocity,
                  jacobian.data() + k * dof, response.data() + k * dof);
@@ -201,19 +199,19 @@ void add_terms(const World::Impl& w, int first_row, int size, Slot& slot) {
   }
 }
 
-/// @pre slot.may_walk
+/// @pre slot.state.may_walk
 void assemble_by_vectors(const World::Impl& w, BlockList blocks, Slot& slot) {
-  Problem& p = slot.problem;
+  Problem& p = slot.island.problem;
   p.clear(OperatorKind::kMatrixFree);
-  slot.written_out.assign(slot.impulses.begin(), slot.impulses.end());
-  for (ImpulseRow& row : slot.written_out) {
+  slot.state.written_out.assign(slot.state.impulses.begin(), slot.state.impulses.end());
+  for (ImpulseRow& row : slot.state.written_out) {
     for (std::int32_t* body : {&row.body, &row.other})
       if (is_walked(w, slot, w.tree_of[*body])) *body = 0;
   }
-  response_vectors(w.model, slot.written_out, w.ws, slot.response);
-  index_sides(slot.response, slot.impulses.size(), slot.side_start, slot.side_of);
-  slot.touched_trees.clear();
-  for (const ImpulseRow& first : slot.impulses) {
+  response_vectors(w.model, slot.state.written_out, w.ws, slot.response);
+  index_sides(slot.response, slot.state.impulses.size(), slot.state.side_start, slot.state.side_of);
+  slot.state.touched_trees.clear();
+  for (const ImpulseRow& first : slot.state.impulses) {
     for (const ImpulseRow* row = &first; row; row = row->more)
       for (const int body : {row->body, row->other})
         if (w.tree_of[body] >= 0) subsystem_of(w, w.tree_of[body], slot);
@@ -226,7 +224,7 @@ void assemble_by_vectors(const World::Impl& w, BlockList blocks, Slot& slot) {
     add_terms(w, row, block.size, slot);
     row += block.size;
   }
-  for (const std::int32_t tree : slot.touched_trees) slot.tree_subsystem[tree] = -1;
+  for (const std::int32_t tree : slot.state.touched_trees) slot.state.tree_subsystem[tree] = -1;
 }
 
 }  // namespace
@@ -235,20 +233,20 @@ void assemble(const World::Impl& w, BlockList blocks, Slot& slot) {
   slot.can_answer = false;
   gather_rows(w, blocks, slot);
   if (assemble_carried(w, blocks, slot)) return;
-  if (slot.impulses.size() <= kDenseRows) return assemble_dense(w, blocks, slot);
-  slot.may_walk = may_walk(w, blocks);
+  if (solver::is_stated_dense(slot.state.impulses.size())) return assemble_dense(w, blocks, slot);
+  slot.state.may_walk = may_walk(w, blocks);
   assemble_by_vectors(w, blocks, slot);
 }
 
 void assemble_written_out(const World::Impl& w, BlockList blocks, Slot& slot) {
   gather_rows(w, blocks, slot);
-  slot.may_walk = false;
+  slot.state.may_walk = false;
   assemble_by_vectors(w, blocks, slot);
 }
 
 /// The same as add_laws() of all, in one go: problems of robots are so small that this is seen.
 void state_laws(const World::Impl& w, BlockList blocks, Slot& slot) {
-  Problem& p = slot.problem;
+  Problem& p = slot.island.problem;
   const Rows& from = w.rows;
   p.clear(OperatorKind::kDense);
   std::size_t rows = 0;
@@ -275,68 +273,6 @@ void state_laws(const World::Impl& w, BlockList blocks, Slot& slot) {
 
 namespace {
 
-void extract_laws(const Problem& p, const Slot::Pick& pick, Problem& part) {
-  const solver::Block& block = p.blocks[pick.block];
-  add_block(part, pick.kind, pick.rows, p.friction.data() + block.row);
-}
-
-void extract_dense(const Slot& slot, const Problem& p, Problem& part) {
-  const int n = part.rows(), all = p.rows();
-  part.dense.resize(static_cast<std::size_t>(n) * n);
-  int row = 0;
-  for (const Slot::Pick& left : slot.picks) {
-    for (int a = 0; a < left.rows; ++a, ++row) {
-      const double* from = p.dense.data() + static_cast<std::size_t>(p.blocks[left.block].row + a) * all;
-      double* to = part.dense.data() + static_cast<std::size_t>(row) * n;
-      for (const Slot::Pick& right : slot.picks)
-        to = std::copy_n(from + p.blocks[right.block].row, right.rows, to);
-    }
-  }
-}
-
-void extract_terms(const Problem& p, const Slot::Pick& pick, Problem& part) {
-  for (int t = p.term_start[pick.block]; t < p.term_start[pick.block + 1]; ++t) {
-    const solver::Term& from = p.terms[t];
-    const solver::Term to = part.add_term(from.subsystem);
-    const int numbers = pick.rows * p.subsystems[from.subsystem].dof;
-    std::copy_n(p.jacobian.data() + from.offset, numbers, part.jacobian.data() + to.offset);
-    std::copy_n(p.response.data() + from.offset, numbers, part.response.data() + to.offset);
-  }
-}
-
-}  // namespace
-
-void extract(Slot& slot) {
-  const Problem& p = slot.problem;
-  Problem& part = slot.part;
-  part.clear(p.storage);
-  part.subsystems = p.subsystems;
-  part.links = p.links;
-  part.unit_mass = p.unit_mass;
-  part.inverse_mass = p.inverse_mass;
-  for (const Slot::Pick& pick : slot.picks) {
-    extract_laws(p, pick, part);
-    if (p.storage == OperatorKind::kMatrixFree) extract_terms(p, pick, part);
-  }
-  if (p.storage == OperatorKind::kDense) extract_dense(slot, p, part);
-}
-
-namespace {
-
-/// One more step from the ground for all that touch what has a level already. @return Whether anything was
-/// reached.
-bool next_level(const Problem& p, int now, std::vector<int>& level) {
-  bool any = false;
-  for (int b = 0; b < p.block_count(); ++b) {
-    const int first = p.term_start[b];
-    if (p.term_start[b + 1] - first != 2) continue;
-    int &x = level[p.terms[first].subsystem], &y = level[p.terms[first + 1].subsystem];
-    if (x == now && y < 0) y = now + 1, any = true;
-    if (y == now && x < 0) x = now + 1, any = true;
-  }
-  return any;
-}
-
 double one_sided_velocity(const World::Impl& w, const ImpulseRow& row, int body, double sign) {
   const Workspace::Velocity& v = w.free_velocity[body];
   const Vec3 at = Vec3(v.v) + Vec3(v.w).cross(row.point - Vec3(w.ws.pose[body].p));
@@ -345,27 +281,19 @@ double one_sided_velocity(const World::Impl& w, const ImpulseRow& row, int body,
 
 }  // namespace
 
-void find_levels(const World::Impl& w, BlockList blocks, Slot& slot) {
-  const Problem& p = slot.problem;
-  slot.level.assign(p.subsystems.size(), -1);
-  for (int b = 0; b < p.block_count(); ++b)
-    if (p.term_start[b + 1] - p.term_start[b] == 1) slot.level[p.terms[p.term_start[b]].subsystem] = 1;
-  for (int now = 1; next_level(p, now, slot.level);) ++now;
-  slot.q_above.resize(p.q.size());
+void OneSidedRows::find(std::span<const unsigned char> first_is_higher, std::vector<double>& q) const {
+  const solver::Problem& p = slot_.island.problem;
   int row = 0;
   for (int b = 0; b < p.block_count(); ++b) {
-    const RowBlock& block = w.rows.blocks[blocks[b]];
-    const int first = p.term_start[b];
-    const bool two = p.term_start[b + 1] - first == 2;
+    const RowBlock& block = w_.rows.blocks[blocks_[b]];
     // terms come in the order body, other (add_terms)
+    const bool two = p.term_start[b + 1] - p.term_start[b] == 2;
     const bool body_is_higher =
-        two ? slot.level[p.terms[first].subsystem] > slot.level[p.terms[first + 1].subsystem]
-            : w.tree_of[slot.impulses[row].body] >= 0;
+        two ? first_is_higher[b] != 0 : w_.tree_of[slot_.state.impulses[row].body] >= 0;
     for (int k = 0; k < block.size; ++k, ++row) {
-      const ImpulseRow& r = slot.impulses[row];
-      slot.q_above[row] =
-          w.rows.bias[block.row + k] +
-          (body_is_higher ? one_sided_velocity(w, r, r.body, 1) : one_sided_velocity(w, r, r.other, -1));
+      const ImpulseRow& r = slot_.state.impulses[row];
+      q[row] = w_.rows.bias[block.row + k] + (body_is_higher ? one_sided_velocity(w_, r, r.body, 1)
+                                                             : one_sided_velocity(w_, r, r.other, -1));
     }
   }
 }

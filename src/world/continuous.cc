@@ -18,10 +18,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/free_spin.h"
 #include "karakuri/collision/ccd.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
-#include "world/free_spin.h"
 #include "world/impl.h"
 #include "world/reach.h"
 
@@ -155,9 +155,9 @@ Sweep find_sweep_alone(const World::Impl& w, const BodyShape& c, const Transform
   const Vec3 along = Vec3(at.v) + Vec3(at.w).cross(Mat3(w.ws.pose[c.body].R) * com);
   const Vec3 spin = Eigen::Map<const Vec3>(v.data() + body.first_v + 3);
   Vec3 turn = h * Vec3(at.w);
-  if (h * spin.norm() > world_detail::kFarSpin && world_detail::tumbles(w, body, spin)) {
+  if (h * spin.norm() > kFarSpin && tumbles(w.model, body, spin)) {
     const double* q = w.state.q.data() + body.first_q + 3;
-    turn = Mat3(body.R_PF) * world_detail::spin_freely(w, body, Quat(q[0], q[1], q[2], q[3]), spin, h);
+    turn = Mat3(body.R_PF) * spin_freely(w.model, body, Quat(q[0], q[1], q[2], q[3]), spin, h);
   }
   return {start, c.X_BS.inverse() * com, h * along, turn};
 }

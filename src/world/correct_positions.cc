@@ -129,9 +129,9 @@ void shorten(World::Impl& w) {
 
 double world_detail::wanted_shift(const World::Impl& w, const RowBlock& block, double h) {
   if (block.source != RowSource::kContact && !is_limit(block.source)) return 0;
-  const StabilizationSettings& s = w.settings.stabilization;
   if (w.rows.compliance[block.row] > 0) return 0;  // soft: as deep as its spring lets it
-  return undone(s, w.rows.error[block.row] + h * w.row_velocity[block.row] + s.slop, h);
+  const solver::PositionCorrection c = correction_of(w.settings.stabilization, h);
+  return c.undone(c.gap(w.rows.error[block.row], w.row_velocity[block.row]));
 }
 
 void World::Impl::find_shift(double h) {

@@ -55,7 +55,7 @@ void solve_rows(World::Impl& w) {
   Slot& slot = w.slots[0];
   for (const Island& island : w.islands) {
     world_detail::assemble(w, w.blocks_of(island), slot);
-    slot.lambda.assign(slot.problem.q.size(), 0.0);
+    slot.island.lambda.assign(slot.island.problem.q.size(), 0.0);
     int row = 0;
     const auto each_row = [&](auto&& visit) {
       row = 0;
@@ -64,13 +64,14 @@ void solve_rows(World::Impl& w) {
         for (int k = 0; k < block.size; ++k, ++row) visit(row, block.row + k);
       }
     };
-    each_row([&](int here, int all) { slot.problem.q[here] = w.row_velocity[all] + w.rows.bias[all]; });
+    each_row(
+        [&](int here, int all) { slot.island.problem.q[here] = w.row_velocity[all] + w.rows.bias[all]; });
     solver::Settings settings;
     settings.measure = solver::Measure::kScaled;
     settings.tolerance = 1e-12;
     settings.explain_failure = false;
-    (void)solver::solve(slot.problem, settings, slot.solver, slot.lambda);
-    each_row([&](int here, int all) { w.rows.lambda[all] = slot.lambda[here]; });
+    (void)solver::solve(slot.island.problem, settings, slot.solver.solver, slot.island.lambda);
+    each_row([&](int here, int all) { w.rows.lambda[all] = slot.island.lambda[here]; });
   }
   apply_impulses(w.model, w.rows.impulses,
                  Eigen::Map<const Eigen::VectorXd>(w.rows.lambda.data(), w.rows.size()), w.ws,

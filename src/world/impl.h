@@ -20,7 +20,9 @@
 #include "karakuri/model/recompile.h"
 #include "karakuri/world/scales.h"
 #include "karakuri/world/world.h"
-#include "world/heap.h"
+#include "solver/island.h"
+#include "solver/mobility_root.h"
+#include "solver/rigid_islands.h"
 #include "world/loop_stage.h"
 
 namespace karakuri {
@@ -165,14 +167,14 @@ struct Island {
   std::int32_t first_block = 0, block_count = 0;  // in `island_blocks`
   std::int32_t rows = 0;
   std::int32_t trees = 0;  // that respond
-  double motion = 0;       // size_of_motion(), where solve_towers() asked for it
   bool loose = true;       // they are free bodies
+  bool rigid = false;      // and to be solved as rigid_islands.h has them
   solver::Report report;
   double work = 0;            // of all that was solved of it
   bool out_of_work = false;   // WorldSettings::max_work was not enough
   bool refused = false;       // by the method that was asked for
   bool hardly_moves = false;  // verify.cc
-  bool solved = false;        // already: by the impulses of the last step, as loops alone, or as towers
+  bool solved = false;        // by the impulses of the last step, as loops alone, or as rigid bodies
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
@@ -184,14 +186,8 @@ struct Carried {
   std::vector<std::int32_t> bodies;
   std::vector<ImpulseRow> wrenches;  // six of each body
   std::vector<double> mobility;      // what these do to each other
-  std::vector<double> root;          // mobility = root rootᵀ; rows `stride` apart
-  int stride = 0;
-  int motions = 0;  // columns of `root`, rounded up to four
-  std::vector<double> scale, left;
+  solver::MobilityRoot factor;
 };
-
-struct TowerScratch;
-std::shared_ptr<TowerScratch> make_tower_scratch();  // towers.cc
 
 /// What is wrong with shapes and pairs that never touch; make.cc.
 void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws);
@@ -199,42 +195,43 @@ void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagno
 /// What is wrong with the settings, by themselves and for the scene; make.cc.
 std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
 
+/// Scratch of assemble.cc.
+struct Statement {
+  explicit Statement(std::size_t trees) : tree_subsystem(trees, -1) {
+    constexpr int kUsual = 3 * 64;  // rows of an island: how many are near changes from step to step
+    gathered.reserve(kUsual);
+  }
+
+  std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
+  std::span<const ImpulseRow> impulses;      // of the rows that are solved, in the order of their blocks
+  std::vector<ImpulseRow> gathered;          // where they do not lie side by side
+  bool may_walk = false;                     // along long trees
+  std::vector<ImpulseRow> written_out;       // without their sides on walked trees
+  std::vector<LinkResponse> link_responses;
+  Carried carried;
+  std::vector<std::int32_t> side_start, side_of, touched_trees, term_trees;
+};
+
 /// Scratch of one thread.
 struct Slot {
-  explicit Slot(const Model& model) : response(model), tree_subsystem(model.trees.size(), -1) {
-    constexpr int kUsual = 64;  // blocks of an island: how many are near changes from step to step
+  explicit Slot(const Model& model) : response(model), state(model.trees.size()) {
+    constexpr int kUsual = 64;  // blocks of an island
     near.reserve(kUsual);
     remote.reserve(kUsual);
-    gathered.reserve(3 * kUsual);
   }
 
   CollisionWorkspace collision;
   ResponseBuffers response;
   bool can_answer = false;  // whether `response` knows what impulses do to velocities
-  Heap heap;
-  std::shared_ptr<TowerScratch> towers = make_tower_scratch();
-  std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
-  std::vector<std::int32_t> near, remote;    // blocks of the island, see solve_islands.cc
-  std::span<const ImpulseRow> impulses;      // of the rows that are solved, in the order of their blocks
-  std::vector<ImpulseRow> gathered;          // where they do not lie side by side
-  bool may_walk = false;                     // along long trees, see assemble.cc
-  std::vector<ImpulseRow> written_out;       // without their sides on walked trees
-  std::vector<LinkResponse> link_responses;
-  Carried carried;
-  solver::Problem problem, part;
-  solver::Workspace solver;
-  std::vector<double> lambda, part_lambda, u_now, u_free, change, velocity, all, errors, rho;
-  std::vector<int> level;          // by subsystem, see find_levels()
-  std::vector<double> q_above;     // by row
-  double most_work = 0, work = 0;  // of the island that is being solved
-  bool out_of_work = false;
+  Statement state;
+  std::vector<std::int32_t> near, remote;  // blocks of the island, see solve_islands.cc
+  solver::Island island;
+  solver::IslandWorkspace solver;
+  std::vector<double> given;               // rows: all impulses of the island
+  solver::RigidBatch rigid;                // islands that are stated together
+  std::vector<std::int32_t> rigid_bodies;  // of the model: those of `rigid`
+  solver::RigidWorkspace rigid_solver;
   bool corrected = false;  // any island of this thread has a position correction in this step
-  std::vector<std::int32_t> side_start, side_of, touched_trees, term_trees;  // see assemble.cc
-  struct Pick {
-    std::int32_t block, rows;
-    solver::RowKind kind;
-  };
-  std::vector<Pick> picks;
 };
 
 /// Contacts found by one batch of pairs.
@@ -362,8 +359,9 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> block_island;  // by block
   std::vector<world_detail::Island> islands;
   std::vector<std::int32_t> island_blocks;
-  std::vector<std::int32_t> tower_islands;                        // that solve_towers() takes, by their size
-  std::vector<double> stage_q, sum_v, rate_q, sum_q;              // RK4
+  std::vector<std::int32_t> solve_order, solve_batches;  // islands that are to be solved, and where in
+                                                         // `order` each batch begins; one more for the end
+  std::vector<double> stage_q, sum_v, rate_q, sum_q;     // RK4
   std::vector<double> held_effort, stage_effort, stage_diagonal;  // nv; RK4
   std::vector<Force> held_force;                                  // by body; RK4
   std::vector<std::uint8_t> drive_is_row;                         // by dof

@@ -11,10 +11,9 @@
 // Trees that loops hold together exchange momentum, and closing the loops moves their centres of mass; but
 // the sums over all of them obey (1) and (3), with L about their common centre of mass. What is missing is
 // given to the whole group, turned and moved as one rigid body, which opens no loop.                      (4)
-#include <Eigen/Cholesky>
 #include <algorithm>
 
-#include "karakuri/dynamics/centroidal.h"
+#include "dynamics/rigid_motion.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "world/impl.h"
 
@@ -147,7 +146,7 @@ struct Missing {
 Missing missing(const TreeMotion& wanted, const TreeMotion& now, const Vec3& gained, double h) {
   const Vec3 way = h * (wanted.momentum.force - 0.5 * gained) / wanted.mass;  // (3)
   return {wanted.center + way - now.center, (wanted.momentum.force - now.momentum.force) / now.mass,
-          now.inertia.ldlt().solve(wanted.momentum.moment - now.momentum.moment), now.center};
+          spin_with(now, wanted.momentum.moment - now.momentum.moment), now.center};
 }
 
 void give(World::Impl& w, int t, const Missing& m, bool shifts) {

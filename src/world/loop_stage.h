@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "karakuri/dynamics/response.h"
-#include "world/envelope_ldl.h"
+#include "solver/envelope_ldl.h"
 
 namespace karakuri::world_detail {
 
@@ -47,7 +47,7 @@ struct LoopStage {
   std::vector<double> vectors;                    // y, then D^-1 y, of all sides
   std::vector<int> first;                         // envelope
   std::vector<int> first_of_tree;
-  EnvelopeLdl matrix;
+  solver::EnvelopeLdl matrix;
   bool is_factored = false;             // at poses of this step that are near enough for iterations
   std::vector<std::int32_t> first_row;  // by loop, then by coupling: in World::Impl::rows; -1: not alone
   std::vector<std::int32_t> world_row;  // by row

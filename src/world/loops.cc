@@ -207,8 +207,8 @@ void add_products(LoopStage& s, const Member& i, const LoopStage::Side& a, const
 void fill_dense(World::Impl& w, LoopStage& s) {
   world_detail::Slot& slot = w.slots[0];
   const int n = s.size();
-  slot.problem.dense.resize(static_cast<std::size_t>(n) * n);
-  const Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> A(slot.problem.dense.data(), n, n,
+  slot.island.problem.dense.resize(static_cast<std::size_t>(n) * n);
+  const Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> A(slot.island.problem.dense.data(), n, n,
                                                                Eigen::OuterStride<>(n));
   response(w.model, s.rows, w.ws, slot.response, A);
   for (int i = 0; i < n; ++i)
@@ -437,6 +437,8 @@ void finish_alone(World::Impl& w, const LoopStage& s, const solver::Report& repo
     if (!island.solved && is_held(block.source) && s.first_row[slot_of(w, block)] >= 0) {
       island.solved = report.residual <= w.settings.acceptable / w.settings.tolerance * report.target;
       island.report = report;
+      if (report.residual > report.target)
+        island.report.status = solver::Status::kAccepted, island.report.ending = solver::Ending::kStall;
     }
     all = all && island.solved;
   }
@@ -534,9 +536,13 @@ void World::Impl::solve_loops_alone() {
     residual = velocities_alone(*this, s);
     if (!(residual < 0.5 * before)) break;  // a contradiction
   }
-  finish_alone(
-      *this, s,
-      {.method = solver::Method::kNewton, .residual = residual, .target = target, .newton_iterations = 1});
+  finish_alone(*this, s,
+               {.backend = solver::Backend::kElimination,
+                .method = solver::Method::kNewton,
+                .residual = residual,
+                .target = target,
+                .promised = target,
+                .newton_iterations = 1});
 }
 
 void World::Impl::hold_loops(std::vector<double>& a, double lasts) {

@@ -19,15 +19,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/free_spin.h"
+#include "dynamics/spin_inertia.h"
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/dynamics/centroidal.h"
 #include "karakuri/dynamics/kinematics.h"
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
 #include "world/dofs.h"
-#include "world/free_spin.h"
 #include "world/impl.h"
-#include "world/spin_inertia.h"
 
 namespace karakuri {
 
@@ -37,7 +37,6 @@ using world_detail::end_dof;
 using world_detail::first_dof;
 using world_detail::kFarTurn;
 using world_detail::largest_turn;
-using world_detail::SpinInertia;
 
 namespace {
 
@@ -62,8 +61,7 @@ Vec3 turning(World::Impl& w, const Body& root, const Quat& before, bool in_fligh
   const bool early = w.integrator_of(root.tree) == Integrator::kExplicit;
   const Vec3 spin = three(early ? w.v_before : w.state.v, root.first_v + 3);
   if (!tumbling || (early && !in_flight)) return spin;
-  if (in_flight || h * spin.norm() > world_detail::kFarSpin)
-    return world_detail::spin_freely(w, root, before, spin, h) / h;
+  if (in_flight || h * spin.norm() > kFarSpin) return spin_freely(w.model, root, before, spin, h) / h;
   return spin;
 }
 
@@ -85,9 +83,9 @@ void move_free_body(World::Impl& w, int t, double h) {
   const Quat before = quat_at(w.state.q, root);
   const Vec3 arm = before * com;
   auto linear = three(w.state.v, root.first_v), angular = three(w.state.v, root.first_v + 3);
-  const bool in_flight = flies(w, t), tumbling = world_detail::tumbles(w, root, angular);
+  const bool in_flight = flies(w, t), tumbling = tumbles(w.model, root, angular);
   const Vec3 v_c = linear + angular.cross(arm);
-  const Vec3 L = tumbling ? SpinInertia(w, root, before).momentum(angular) : Vec3::Zero();
+  const Vec3 L = tumbling ? SpinInertia(w.model, root, before).momentum(angular) : Vec3::Zero();
   Vec3 along = travelling(w, root, arm, in_flight), turn = turning(w, root, before, in_flight, tumbling, h);
   if (w.is_shifted) {
     const Vec3 shift_turn = three(w.shift, root.first_v + 3) / h;
@@ -99,7 +97,7 @@ void move_free_body(World::Impl& w, int t, double h) {
   const Tree& tree = w.model.trees[t];
   integrate(w.model, tree.first, tree.last, w.state.q_view(), as_vector(w.move), h);  // (2)
   const Quat after = quat_at(w.state.q, root);
-  if (tumbling) angular = SpinInertia(w, root, after).velocity(L);  // (4)
+  if (tumbling) angular = SpinInertia(w.model, root, after).velocity(L);  // (4)
   if (com.isZero(0)) return;
   const Vec3 arm_after = after * com;
   three(w.state.q, root.first_q) += arm - arm_after;

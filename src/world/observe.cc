@@ -2,6 +2,7 @@
 
 #include "world/assemble.h"
 #include "world/impl.h"
+#include "world/rigid_islands.h"
 
 namespace karakuri::world_detail {
 
@@ -32,7 +33,13 @@ IslandState state_of(const World::Impl& w, const Island& island, double h, Slot&
                 .speed = w.scales.speed,
                 .tolerance = w.settings.tolerance,
                 .loose = island.loose,
-                .problem = slot.problem};
+                .problem = slot.island.problem};
+  if (is_rigid(w, island)) {
+    slot.rigid.clear();
+    slot.rigid_bodies.clear();
+    state_rigid(w, island, h, w.settings.max_work, slot);
+    s.rigid = slot.rigid;
+  }
   int row = 0;
   for (const std::int32_t b : w.blocks_of(island)) {
     const RowBlock& block = w.rows.blocks[b];

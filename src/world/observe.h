@@ -8,6 +8,7 @@
 
 #include "karakuri/solver/solve.h"
 #include "karakuri/world/world.h"
+#include "solver/rigid_islands.h"
 
 namespace karakuri::world_detail {
 
@@ -21,6 +22,8 @@ struct IslandState {
   bool loose = false;    // free bodies alone
   // In the response vectors of trees, whatever its size: J^T and M^-1 J^T need no more than that.
   solver::Problem problem;
+  // The same as rigid bodies: one island, or none where it is of anything else. Its points are the blocks.
+  solver::RigidBatch rigid;
   std::vector<double> old;       // impulses of the last step, by row
   std::vector<double> velocity;  // of rows at the start of the step
 };

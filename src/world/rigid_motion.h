@@ -1,23 +1,11 @@
 // Trees on free joints as one rigid body, by the rates of their free joints.
 #pragma once
 
-#include <Eigen/Cholesky>
-
-#include "karakuri/dynamics/centroidal.h"
+#include "dynamics/rigid_motion.h"
 #include "world/dofs.h"
 #include "world/impl.h"
 
 namespace karakuri::world_detail {
-
-/// A velocity of a rigid body, in the world.
-struct RigidMotion {
-  Vec3 center, linear, angular;  // the linear one is that of `center`
-};
-
-/// The one with the same momentum.
-inline RigidMotion rigid_motion(const TreeMotion& m) {
-  return {m.center, m.momentum.force / m.mass, m.inertia.ldlt().solve(m.momentum.moment)};
-}
 
 /// Rates of the free joint of a tree that moves so.
 inline Eigen::Matrix<double, 6, 1> root_rates(const World::Impl& w, const Tree& tree, const RigidMotion& m) {

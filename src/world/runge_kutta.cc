@@ -14,12 +14,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dynamics/free_spin.h"
+#include "dynamics/spin_inertia.h"
 #include "karakuri/dynamics/aba.h"
 #include "karakuri/model/configuration.h"
 #include "karakuri/spatial/rotation.h"
-#include "world/free_spin.h"
 #include "world/impl.h"
-#include "world/spin_inertia.h"
 
 namespace karakuri {
 
@@ -147,16 +147,16 @@ bool is_let_alone(const World::Impl& w, int t, const Body& root) {
 /// @param spin  before the stages
 void keep_spin(World::Impl& w, int t, const Body& root, const Vec3& spin) {
   const int dof = root.first_v + 3;
-  if (!world_detail::tumbles(w, root, spin) || !is_let_alone(w, t, root)) return;
+  if (!tumbles(w.model, root, spin) || !is_let_alone(w, t, root)) return;
   const auto turn_at = [&](std::vector<double>& q) {
     const double* at = q.data() + root.first_q + 3;
     return Quat(at[0], at[1], at[2], at[3]);
   };
-  const Vec3 L = world_detail::SpinInertia(w, root, turn_at(w.q_before)).momentum(spin);
-  const Quat turn = world_detail::turn_with_energy(w, root, turn_at(w.state.q), L, spin.dot(L));
+  const Vec3 L = SpinInertia(w.model, root, turn_at(w.q_before)).momentum(spin);
+  const Quat turn = turn_with_energy(w.model, root, turn_at(w.state.q), L, spin.dot(L));
   double* at = w.state.q.data() + root.first_q + 3;
   at[0] = turn.w(), at[1] = turn.x(), at[2] = turn.y(), at[3] = turn.z();
-  Eigen::Map<Vec3>(w.state.v.data() + dof) = world_detail::SpinInertia(w, root, turn).velocity(L);
+  Eigen::Map<Vec3>(w.state.v.data() + dof) = SpinInertia(w.model, root, turn).velocity(L);
 }
 
 /// What the stages add up to.

@@ -137,7 +137,7 @@ void fit_scratch(World::Impl& w) {
   size(bodies, w.f_ext, w.held_force, w.past_forces, w.free_velocity, w.trial_velocity);
   for (world_detail::Slot& slot : w.slots) {
     slot.response.fit(w.model);
-    slot.tree_subsystem.resize(count, -1);
+    slot.state.tree_subsystem.resize(count, -1);
   }
   w.tabulate_dofs();
   w.view_fresh = w.past_fresh = false;

@@ -95,19 +95,19 @@ bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
 /// Natural map of the island at (1); infinite where positions need correcting.
 double residual_of(const World::Impl& w, const Island& island, double h, Slot& slot) {
   world_detail::state_laws(w, w.blocks_of(island), slot);
-  slot.lambda.clear();
-  slot.u_free.clear();
-  slot.rho.clear();
+  slot.island.lambda.clear();
+  slot.island.u_free.clear();
+  slot.island.rho.clear();
   for (const int b : w.blocks_of(island)) {
     const RowBlock& block = w.rows.blocks[b];
     if (too_deep(w, block, h)) return solver::kInfinity;
-    slot.rho.push_back(rho_of(w, block));
+    slot.island.rho.push_back(rho_of(w, block));
     for (int r = block.row; r < block.row + block.size; ++r) {
-      slot.lambda.push_back(w.rows.lambda[r]);
-      slot.u_free.push_back(w.row_trial[r] + w.rows.bias[r] + w.rows.compliance[r] * w.rows.lambda[r]);
+      slot.island.lambda.push_back(w.rows.lambda[r]);
+      slot.island.u_free.push_back(w.row_trial[r] + w.rows.bias[r] + w.rows.compliance[r] * w.rows.lambda[r]);
     }
   }
-  return solver::natural_map(slot.problem, slot.lambda, slot.u_free, slot.rho);
+  return solver::natural_map(slot.island.problem, slot.island.lambda, slot.island.u_free, slot.island.rho);
 }
 
 /// |J v| of the island at the start of the step.
@@ -182,7 +182,8 @@ void World::Impl::accept_what_holds(double h) {
       const double residual = residual_of(*this, island, h, slots[0]);
       island.solved = residual <= solver::kAcceptedAtRest * unit ||
                       (residual <= target && residual <= kGrowth * speed(*this, island));
-      island.report = {.method = solver::Method::kBlock, .residual = residual, .target = target};
+      island.report = {
+          .method = solver::Method::kBlock, .residual = residual, .target = target, .promised = unit};
       island.refused = false;
     }
     island.answered = island.solved;

@@ -1,7 +1,9 @@
 // The rule, as docs/architecture.md states it:
 //   1. a module includes itself and modules of lower levels, and `world` not `control`;
 //   2. public headers include no private ones, and from session upwards no private ones of other modules;
-//   3. below level 6, nothing that calls the operating system, prints, or serves, and threads only in
+//   3. `world` solves nothing: of the private solver it sees the statements of islands alone, of Eigen no
+//   decomposition, and it calls none;
+//   4. below level 6, nothing that calls the operating system, prints, or serves, and threads only in
 //   src/core; and no library but Eigen, besides qhull in collision.
 #include "architecture/include_rule.h"
 
@@ -41,6 +43,16 @@ constexpr std::array kSystemHeaders = {
 /// What the engine may include of other libraries, and which module of it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kEngineLibraries = {
     {{"Eigen/", ""}, {"tbb/", "core"}, {"libqhull_r/", "collision"}}};
+
+/// What `world` may include of src/solver: how islands are stated, and what is asked of them.
+constexpr std::array kSolverInterface = {"solver/island.h",        "solver/rigid_islands.h",
+                                         "solver/accuracy.h",      "solver/choose.h",
+                                         "solver/mobility_root.h", "solver/position_correction.h"};
+/// Where `world` still solves linear equations itself: the rows of loops that it holds by position.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kStillInWorld = {
+    {{"src/world/loop_stage.h", "solver/envelope_ldl.h"}}};
+/// All that `world` may include of Eigen.
+constexpr std::array kPlainEigen = {"Eigen/Core", "Eigen/Geometry"};
 
 /// An entry that ends in '/' stands for a folder.
 bool names(std::string_view entry, std::string_view header) {
@@ -105,6 +117,32 @@ std::optional<std::string> flaw_of_system_header(const Place& from, const std::s
   return std::nullopt;
 }
 
+/// What keeps `world` from solving anything.
+std::optional<std::string> flaw_of_solving(const std::string& file, const Place& from,
+                                           const std::string& header) {
+  if (from.module != "world") return std::nullopt;
+  if (header.starts_with("solver/") && !any_names(kSolverInterface, header) &&
+      std::ranges::find(kStillInWorld, std::pair<std::string_view, std::string_view>(file, header)) ==
+          kStillInWorld.end())
+    return "world states islands and solves none; the solver's inside is its own";
+  if (header.starts_with("Eigen/") && !any_names(kPlainEigen, header))
+    return "world factors nothing; decompositions belong into solver or dynamics";
+  return std::nullopt;
+}
+
+/// Precompiled headers bring decompositions along: calls are looked for, too.
+std::optional<std::string> flaw_of_line(const Place& from, const std::string& line) {
+  static const std::regex decomposition(
+      R"((\.|->)(ldlt|llt|lu|partialPivLu|fullPivLu|householderQr|colPivHouseholderQr|fullPivHouseholderQr)"
+      R"(|completeOrthogonalDecomposition|jacobiSvd|bdcSvd|eigenvalues)\(|\b(LLT|LDLT|PartialPivLU|FullPivLU)"
+      R"(|HouseholderQR|JacobiSVD|BDCSVD|SelfAdjointEigenSolver|EigenSolver)<)");
+  if (from.module != "world" || line.find_first_not_of(' ') == std::string::npos) return std::nullopt;
+  if (line.substr(line.find_first_not_of(' ')).starts_with("//")) return std::nullopt;
+  std::smatch match;
+  if (!std::regex_search(line, match, decomposition)) return std::nullopt;
+  return fmt::format("{}: world factors nothing; decompositions belong into solver or dynamics", match.str());
+}
+
 std::optional<std::string> flaw_of_include(const Place& from, const std::string& header) {
   if (header.find("..") != std::string::npos) return "write the path from the include folder, without '..'";
   if (const auto to = place_of_include(header)) return flaw_of_edge(from, *to);
@@ -123,8 +161,12 @@ void check_file(const fs::path& root, const fs::path& file, std::vector<std::str
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     std::smatch match;
+    if (const auto flaw = flaw_of_line(from, line))
+      findings.push_back(fmt::format("{}:{}: {}", name, number, *flaw));
     if (!std::regex_match(line, match, include_line)) continue;
-    if (const auto flaw = flaw_of_include(from, match[1])) {
+    auto flaw = flaw_of_include(from, match[1]);
+    if (!flaw) flaw = flaw_of_solving(name, from, match[1]);
+    if (flaw) {
       findings.push_back(fmt::format("{}:{}: includes {}: {}", name, number, match[1].str(), *flaw));
     }
   }

@@ -101,6 +101,20 @@ TEST_F(SyntheticTree, TheEngineNeedsNoLibraryButEigen) {
   expect_refused("src/solver/a.cc", "libqhull_r/qhull_ra.h", "no library but Eigen");
 }
 
+TEST_F(SyntheticTree, WorldSolvesNothing) {
+  expect_fine("src/world/a.cc", "solver/island.h");
+  expect_fine("src/world/a.cc", "karakuri/solver/solve.h");
+  expect_fine("src/dynamics/a.cc", "Eigen/Cholesky");
+  expect_refused("src/world/a.cc", "solver/memory.h", "states islands and solves none");
+  expect_refused("src/world/a.cc", "solver/envelope_ldl.h", "states islands and solves none");
+  expect_refused("src/world/a.cc", "Eigen/Cholesky", "factors nothing");
+  expect_refused("src/world/a.cc", "Eigen/Dense", "factors nothing");
+  EXPECT_EQ(findings_in("src/world/a.cc", "  const Vec3 x = inertia.ldlt().solve(b);\n").size(), 1u);
+  EXPECT_EQ(findings_in("src/world/a.cc", "Eigen::LLT<Mat3> factor(inertia);\n").size(), 1u);
+  EXPECT_TRUE(findings_in("src/world/a.cc", "// inertia.ldlt() belongs into dynamics\n").empty());
+  EXPECT_TRUE(findings_in("src/dynamics/a.cc", "return inertia.ldlt().solve(b);\n").empty());
+}
+
 TEST_F(SyntheticTree, EveryModuleHasALevel) {
   EXPECT_THAT(findings_in("src/magic/wand.cc", ""),
               testing::ElementsAre("src/magic/wand.cc:1: 'magic' has no place in the table of levels"));

@@ -38,6 +38,29 @@ static void visit(Ar& ar, solver::Problem& p) {
   visit(ar, p.terms);
 }
 template <class Ar>
+static void visit(Ar& ar, solver::RigidBody& b) {
+  visit(ar, b.mass);
+  for (double* x : {b.com, b.v, b.w})
+    for (int k = 0; k < 3; ++k) visit(ar, x[k]);
+  for (double* x : {b.inertia, b.inverse_inertia})
+    for (int k = 0; k < 6; ++k) visit(ar, x[k]);
+}
+template <class Ar>
+static void visit(Ar& ar, solver::RigidPoint& p) {
+  visit(ar, p.body);
+  visit(ar, p.other);
+  for (double* x : {p.axes[0], p.axes[1], p.axes[2], p.at, p.given, p.impulse})
+    for (int k = 0; k < 3; ++k) visit(ar, x[k]);
+  for (double* x : {&p.friction, &p.bias, &p.error}) visit(ar, *x);
+}
+template <class Ar>
+static void visit(Ar& ar, solver::RigidIsland& i) {
+  for (std::int32_t* x : {&i.first_body, &i.bodies, &i.first_point, &i.points}) visit(ar, *x);
+  for (double* x : {&i.known.exact, &i.known.acceptable, &i.known.motion, &i.known.change, &i.known.fall,
+                    &i.known.usual, &i.max_work})
+    visit(ar, *x);
+}
+template <class Ar>
 static void visit(Ar& ar, test::RecordedIsland& r) {
   visit(ar, r.scene);
   visit(ar, r.step);
@@ -46,6 +69,9 @@ static void visit(Ar& ar, test::RecordedIsland& r) {
   visit(ar, r.sweeps);
   visit(ar, r.solves);
   visit(ar, r.problem);
+  visit(ar, r.rigid.islands);
+  visit(ar, r.rigid.bodies);
+  visit(ar, r.rigid.points);
   for (auto* numbers : {&r.old, &r.velocity, &r.impulses}) visit(ar, *numbers);
 }
 
@@ -123,6 +149,22 @@ Result<std::vector<RecordedIsland>> read_islands(const std::filesystem::path& pa
   if (in && reader.finished()) return islands;
   return Diagnostic{Severity::kError, path.string(), "cannot be read as recorded islands",
                     "record them anew: its format may have changed"};
+}
+
+std::vector<double> solve_rigid(const RecordedIsland& island, solver::RigidBackend backend, double exact,
+                                int max_sweeps, solver::Report* report) {
+  if (island.rigid.islands.empty()) return {};
+  solver::RigidBatch batch = island.rigid;
+  solver::RigidIsland& one = batch.islands[0];
+  one.known = {.exact = exact, .acceptable = exact, .fall = one.known.fall, .usual = one.known.usual};
+  one.max_work = solver::kInfinity;
+  solver::RigidWorkspace workspace;
+  solver::solve(batch, {.backend = backend, .max_sweeps = max_sweeps}, workspace);
+  if (report) *report = one.report;
+  if (!one.solved || one.report.status != solver::Status::kConverged) return {};
+  std::vector<double> impulses;
+  for (const solver::RigidPoint& p : batch.points) impulses.insert(impulses.end(), p.impulse, p.impulse + 3);
+  return impulses;
 }
 
 MotionDistance distance_of_motions(const solver::Problem& p, std::span<const double> a,

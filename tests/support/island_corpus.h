@@ -65,6 +65,11 @@ std::vector<Diagnostic> write_islands(const std::filesystem::path& path,
                                       const std::vector<RecordedIsland>& all);
 Result<std::vector<RecordedIsland>> read_islands(const std::filesystem::path& path);
 
+/// Impulses of an island of rigid bodies by one of the backends that take nothing else, solved to `exact`;
+/// none where it is not of these, or not solved.
+std::vector<double> solve_rigid(const RecordedIsland& island, solver::RigidBackend backend, double exact,
+                                int max_sweeps, solver::Report* report = nullptr);
+
 /// Changes of velocity by `a` and by `b`: their distance, and the longer of the two, as roots of twice the
 /// energy of motion [sqrt(J)].
 struct MotionDistance {

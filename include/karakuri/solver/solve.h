@@ -41,12 +41,43 @@ std::string_view describe(Friction friction);
 std::string_view limits_of(Method method);
 
 enum class Status : unsigned char {
-  kConverged,       ///< residual within tolerance (or, for approximate models, their own condition met)
+  kConverged,       ///< residual within tolerance, or within Settings::strict where that is given
   kIterationLimit,  ///< still improving when the sweeps or iterations ran out
   kStalled,         ///< the method has ended at its own fixed point, which does not solve the cone problem
   kInfeasible,      ///< a direction was found that proves that no impulses satisfy all rows
+  kAccepted,        ///< above Settings::strict, but within what was asked for: less is asked of what moves
 };
+/// "converged", "iteration limit", "stalled", "infeasible", "accepted".
 std::string_view name_of(Status status);
+
+/// What ended a solution.
+enum class Ending : unsigned char {
+  kTolerance,  ///< it has converged
+  kAccuracy,   ///< more is not asked of what moves
+  kSweeps,     ///< Settings::max_sweeps
+  kSolves,     ///< Settings::max_newton
+  kWork,       ///< Settings::max_work
+  kStall,      ///< nothing that the method does makes the residual smaller
+};
+/// "tolerance", "accuracy of what moves", "sweeps", "linear solves", "work", "stall".
+std::string_view name_of(Ending ending);
+
+/// What gave the impulses that a solution returns.
+enum class Backend : unsigned char {
+  kNone,           ///< the impulses before, as they were
+  kSweeps,         ///< block Gauss-Seidel on the rows
+  kRows,           ///< newton: W written out
+  kImpulses,       ///< proximal newton over impulses, dense
+  kMotions,        ///< proximal newton over the ways in which few bodies move, dense
+  kSparseMotions,  ///< proximal newton over the motions of subsystems, block-sparse
+  kBandedLanes,    ///< the same of small islands of rigid bodies, one in each lane of a vector
+  kSweptLanes,     ///< projected Gauss-Seidel on rigid bodies, a contact patch in each lane
+  kElimination,    ///< what holds is eliminated first, the rest by any of these
+  kPublished,      ///< one of the published methods
+};
+/// "none", "sweeps", "newton on rows", "newton on impulses", "newton on motions", "sparse newton on motions",
+/// "banded newton in lanes", "sweeps in lanes", "elimination", "published method".
+std::string_view name_of(Backend backend);
 
 inline constexpr int kMostFaces = 16;  // of a pyramid
 
@@ -56,12 +87,15 @@ struct Settings {
   double tolerance = 1e-8;  ///< of the natural map, relative to |q|
   double absolute = 0.0;    ///< added to tolerance * |q|; unit of the measure
   double acceptable =
-      0.0;                 ///< default: a residual that is left as it is where a few linear solves stop there
-  int max_sweeps = 20000;  ///< Gauss-Seidel methods
-  int max_newton = 1000;   ///< newton: linear solves
-  int max_pivots = 20000;  ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
-  int pyramid_faces = 8;   ///< lemke; even, 4 to kMostFaces
-  int quickstep_iterations = 20;      ///< quickstep: always so many
+      0.0;  ///< default: a residual that is left as it is where a few linear solves stop there
+  /// Where this is given, it stands for `absolute` in what the status promises, and `absolute` is what is
+  /// asked for and may be more.
+  double strict = kInfinity;
+  int max_sweeps = 20000;         ///< Gauss-Seidel methods
+  int max_newton = 1000;          ///< newton: linear solves
+  int max_pivots = 20000;         ///< dantzig, lemke; default's restart from a pyramid (0: no such restart)
+  int pyramid_faces = 8;          ///< lemke; even, 4 to kMostFaces
+  int quickstep_iterations = 20;  ///< quickstep: always so many
   double quickstep_relaxation = 1.3;  ///< quickstep; more than 0, less than 2
   /// Multiplications, about, that all methods together may take. Where they run out, the best impulses so far
   /// are mended by sweeps with what is kept for that. Counted, never timed: everywhere the same.
@@ -78,9 +112,12 @@ struct Settings {
 
 struct Report {
   Status status = Status::kConverged;
+  Ending ending = Ending::kTolerance;
+  Backend backend = Backend::kNone;
   Method method = Method::kDefault;  ///< that gave the returned impulses
   double residual = 0.0;             ///< natural map in the measure asked for
-  double target = 0.0;               ///< tolerance * |q| + absolute
+  double target = 0.0;               ///< what was asked for: tolerance * |q| + absolute
+  double promised = 0.0;             ///< what `converged` stands for: target, or that of Settings::strict
   int sweeps = 0;
   int newton_iterations = 0;  ///< linear solves
   int pivots = 0;

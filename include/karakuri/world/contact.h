@@ -82,10 +82,14 @@ struct WorkReport {
   solver::Method method = solver::Method::kDefault;  // that ran out
 };
 
-/// How well the last step was solved: the worst island's report, and sizes.
+/// How well the last step was solved: the worst island's report, and sizes. Where `status` is converged,
+/// every island's residual is within WorldSettings::tolerance times the root of its rows.
 struct StepReport {
   solver::Status status = solver::Status::kConverged;
-  double residual = 0;  // natural map [m/s]
+  solver::Ending ending = solver::Ending::kTolerance;  // what ended the solution of the worst island
+  solver::Backend backend = solver::Backend::kNone;    // and what solved it
+  double residual = 0;                                 // and what it leaves: its natural map [m/s]
+  double promised = 0;  // the residual up to which it would have converged [m/s]
   int islands = 0;      // with rows
   int rows = 0;
   int contacts = 0;  // within their margins

@@ -1,9 +1,9 @@
-#include "world/envelope_ldl.h"
+#include "solver/envelope_ldl.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 namespace {
 
@@ -88,4 +88,4 @@ void EnvelopeLdl::solve(std::span<double> b, std::span<double> x, int rounds) {
   }
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

@@ -6,40 +6,40 @@
 // It is factored as L D Lᵀ. On the diagonal lie lower triangles, after factoring L and the inverse of D.
 #include <algorithm>
 
-#include "world/towers.h"
+#include "solver/banded_newton.h"
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 namespace {
 
 using namespace lanes;
 
-using V = Tower;
+using V = Four;
 
 constexpr int at(int i, int j) { return i * (i + 1) / 2 + j; }
 constexpr int sym(int i, int j) { return i >= j ? at(i, j) : at(j, i); }
 
 /// Adds (1) of one point to the lower triangle of K.
-inline void add_point(const TowerPoint& x, V* K) {
-  Tower3 q = scaled(x.tangent[1], x.e[0]);
+inline void add_point(const BandPoint& x, V* K) {
+  Four3 q = scaled(x.tangent[1], x.e[0]);
   add_scaled(q, x.tangent[0], -x.e[1]);
-  const Tower3 n = scaled(x.normal, x.normal_only), c = scaled(q, x.across);
+  const Four3 n = scaled(x.normal, x.normal_only), c = scaled(q, x.across);
   const V xx = x.even + n.x * x.normal.x + c.x * q.x, yy = x.even + n.y * x.normal.y + c.y * q.y;
   const V zz = x.even + n.z * x.normal.z + c.z * q.z, xy = n.x * x.normal.y + c.x * q.y;
   const V xz = n.x * x.normal.z + c.x * q.z, yz = n.y * x.normal.z + c.y * q.z;
-  const Tower3 a = cross(x.at, Tower3{xx, xy, xz}), b = cross(x.at, Tower3{xy, yy, yz}),
-               d = cross(x.at, Tower3{xz, yz, zz});  // columns of X A
-  const Tower3 f = cross(x.at, Tower3{a.x, b.x, d.x}), g = cross(x.at, Tower3{a.y, b.y, d.y}),
-               h = cross(x.at, Tower3{a.z, b.z, d.z});  // rows of X A Xᵀ
+  const Four3 a = cross(x.at, Four3{xx, xy, xz}), b = cross(x.at, Four3{xy, yy, yz}),
+              d = cross(x.at, Four3{xz, yz, zz});  // columns of X A
+  const Four3 f = cross(x.at, Four3{a.x, b.x, d.x}), g = cross(x.at, Four3{a.y, b.y, d.y}),
+              h = cross(x.at, Four3{a.z, b.z, d.z});  // rows of X A Xᵀ
   K[0] += xx, K[1] += xy, K[2] += yy, K[3] += xz, K[4] += yz, K[5] += zz;
   K[6] += a.x, K[7] += b.x, K[8] += d.x, K[9] += f.x;
   K[10] += a.y, K[11] += b.y, K[12] += d.y, K[13] += g.x, K[14] += g.y;
   K[15] += a.z, K[16] += b.z, K[17] += d.z, K[18] += h.x, K[19] += h.y, K[20] += h.z;
 }
 
-void set_inertia(const TowerBody& b, V* K) {
+void set_inertia(const BandBody& b, V* K) {
   const V zero = {};
-  const Tower3 c = scaled(b.com, b.mass);
+  const Four3 c = scaled(b.com, b.mass);
   const V rows[21] = {b.mass, zero, b.mass, zero,         zero,         b.mass,  //
                       zero,   -c.z, c.y,    b.inertia[0],                        //
                       c.z,    zero, -c.x,   b.inertia[3], b.inertia[1],          //
@@ -90,20 +90,20 @@ inline void update_block(const V* Y, const V* B, V* a) {
     for (int j = 0; j < 6; ++j) a[6 * i + j] -= product(Y, B, i, j);
 }
 
-V* block(Towers& t, int row, int column) { return t.below[column * t.band + row - column - 1].data(); }
-const V* block(const Towers& t, int row, int column) {
+V* block(Band& t, int row, int column) { return t.below[column * t.band + row - column - 1].data(); }
+const V* block(const Band& t, int row, int column) {
   return t.below[column * t.band + row - column - 1].data();
 }
 
-static_assert(sizeof(TowerMotion) == 6 * sizeof(V));
-V* numbers(TowerMotion& m) { return &m.v.x; }
+static_assert(sizeof(BandMotion) == 6 * sizeof(V));
+V* numbers(BandMotion& m) { return &m.v.x; }
 
 }  // namespace
 
-void assemble_towers(Towers& t) {
+void assemble_band(Band& t) {
   for (int b = 1; b <= t.bodies; ++b) set_inertia(t.body[b], t.diagonal[b].data());
   std::fill(t.below.begin(), t.below.end(), std::array<V, 36>{});
-  for (const TowerPatch& p : t.patches) {
+  for (const BandPatch& p : t.patches) {
     V K[21] = {};
     for (int k = p.first; k < p.first + p.count; ++k) add_point(t.points[k], K);
     for (int k = 0; k < 21; ++k) t.diagonal[p.body][k] += K[k];
@@ -115,9 +115,8 @@ void assemble_towers(Towers& t) {
   }
 }
 
-void factor_towers(Towers& t) {
-  constexpr int kMostBand = 8;
-  V Y[kMostBand][36];
+void factor_band(Band& t) {
+  V Y[kWidestBand][36];
   for (int k = 1; k <= t.bodies; ++k) {
     factor_block(t.diagonal[k].data());
     const int last = std::min(k + t.band, t.bodies);
@@ -130,7 +129,7 @@ void factor_towers(Towers& t) {
   }
 }
 
-void solve_towers_linear(const Towers& t, std::vector<TowerMotion>& x) {
+void solve_band(const Band& t, std::vector<BandMotion>& x) {
   for (int k = 1; k <= t.bodies; ++k) {
     const V* L = t.diagonal[k].data();
     V* a = numbers(x[k]);
@@ -158,4 +157,4 @@ void solve_towers_linear(const Towers& t, std::vector<TowerMotion>& x) {
   }
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

@@ -8,20 +8,18 @@
 //   p_i^2 <- (1 - s) p_i^2 + s |L|^2 at that axis,   0 <= s <= 1                                          (3)
 // Without that, what turns by many radians in a step would land anywhere on the sphere, with up to
 // I_max / I_min times its energy, and what turns by little would drift there within some thousand steps.
-#include "world/free_spin.h"
+#include "dynamics/free_spin.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "dynamics/spin_inertia.h"
 #include "karakuri/spatial/rotation.h"
-#include "world/spin_inertia.h"
 
 namespace karakuri {
 
 namespace {
-
-using world_detail::SpinInertia;
 
 constexpr int kMostParts = 256;
 
@@ -82,29 +80,28 @@ Quat with_energy(const SpinInertia& inertia, const Quat& turn, const Vec3& L, do
 
 }  // namespace
 
-Quat world_detail::turn_with_energy(const World::Impl& w, const Body& body, const Quat& turn, const Vec3& L,
-                                    double twice_energy) {
-  return with_energy(SpinInertia(w, body, turn), turn, L, twice_energy);
+Quat turn_with_energy(const Model& model, const Body& body, const Quat& turn, const Vec3& L,
+                      double twice_energy) {
+  return with_energy(SpinInertia(model, body, turn), turn, L, twice_energy);
 }
 
-bool world_detail::tumbles(const World::Impl& w, const Body& body, const Vec3& spin) {
+bool tumbles(const Model& model, const Body& body, const Vec3& spin) {
   if (!body.alone || spin.isZero(0)) return false;
-  const Vec3 moments = w.model.free_bodies[body.extra].moments;
+  const Vec3 moments = model.free_bodies[body.extra].moments;
   return moments.maxCoeff() - moments.minCoeff() > 1e-12 * moments.maxCoeff();
 }
 
-Vec3 world_detail::spin_freely(const World::Impl& w, const Body& body, const Quat& turn, const Vec3& spin,
-                               double h) {
-  const Vec3 L = SpinInertia(w, body, turn).momentum(spin);
+Vec3 spin_freely(const Model& model, const Body& body, const Quat& turn, const Vec3& spin, double h) {
+  const Vec3 L = SpinInertia(model, body, turn).momentum(spin);
   const double twice_energy = spin.dot(L);
   const double parts = std::clamp(std::ceil(h * spin.norm() / kFarSpin), 1.0, double{kMostParts});
   Quat at = turn;
   Vec3 now = spin;
   for (int k = 0; k < static_cast<int>(parts); ++k) {
     const Quat half = (quat_exp(0.5 * h / parts * now) * at).normalized();
-    at = (quat_exp(h / parts * SpinInertia(w, body, half).velocity(L)) * at).normalized();
-    at = with_energy(SpinInertia(w, body, at), at, L, twice_energy);
-    now = SpinInertia(w, body, at).velocity(L);
+    at = (quat_exp(h / parts * SpinInertia(model, body, half).velocity(L)) * at).normalized();
+    at = with_energy(SpinInertia(model, body, at), at, L, twice_energy);
+    now = SpinInertia(model, body, at).velocity(L);
   }
   return quat_log(at * turn.conjugate());
 }

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 class EnvelopeLdl {
  public:
@@ -37,4 +37,4 @@ class EnvelopeLdl {
   std::vector<double> scale_, step_;
 };
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

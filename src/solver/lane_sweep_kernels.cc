@@ -4,80 +4,79 @@
 //   λt ← λt − W_tt⁻¹ u_t  where that is inside the cone,                               (3)
 //   λt ← P(λt − u_t / ŵ), ŵ the largest eigenvalue of W_tt, else                       (4)
 // (4) takes one step length for both tangents: at its fixed points friction opposes slip exactly. Sweeps are
-// extrapolated as in solver/gauss_seidel.cc.
+// extrapolated as in gauss_seidel.cc.
 #include <algorithm>
 #include <cmath>
 
 #include "solver/cone.h"
-#include "world/correct_positions.h"
-#include "world/heap.h"
+#include "solver/lane_sweeps.h"
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 namespace {
 
 using namespace lanes;
 
-using V = Lane;
-using Mask = long long __attribute__((vector_size(8 * kLanes)));
+using V = Eight;
+using Mask = long long __attribute__((vector_size(8 * kSweepLanes)));
 
 /// The two bodies of each lane.
 struct Pair {
-  Lanes v, w, other_v, other_w;
+  Eight3 v, w, other_v, other_w;
 };
 
-inline void read(const HeapMotion* m, const std::int32_t* at, Lanes& v, Lanes& w) {
-  for (int k = 0; k < kLanes; ++k) {
-    const HeapMotion& body = m[at[k]];
+inline void read(const SweptMotion* m, const std::int32_t* at, Eight3& v, Eight3& w) {
+  for (int k = 0; k < kSweepLanes; ++k) {
+    const SweptMotion& body = m[at[k]];
     v.x[k] = body.v[0], v.y[k] = body.v[1], v.z[k] = body.v[2];
     w.x[k] = body.w[0], w.y[k] = body.w[1], w.z[k] = body.w[2];
   }
 }
 
-inline void write(HeapMotion* m, const std::int32_t* at, const Lanes& v, const Lanes& w) {
-  for (int k = 0; k < kLanes; ++k) {
-    HeapMotion& body = m[at[k]];
+inline void write(SweptMotion* m, const std::int32_t* at, const Eight3& v, const Eight3& w) {
+  for (int k = 0; k < kSweepLanes; ++k) {
+    SweptMotion& body = m[at[k]];
     body.v[0] = v.x[k], body.v[1] = v.y[k], body.v[2] = v.z[k];
     body.w[0] = w.x[k], body.w[1] = w.y[k], body.w[2] = w.z[k];
   }
 }
 
-inline Pair read(const HeapGroup& g, const HeapMotion* m) {
+inline Pair read(const SweptGroup& g, const SweptMotion* m) {
   Pair p;
   read(m, g.body, p.v, p.w);
   read(m, g.other, p.other_v, p.other_w);
   return p;
 }
 
-inline void write(const HeapGroup& g, const Pair& p, HeapMotion* m) {
+inline void write(const SweptGroup& g, const Pair& p, SweptMotion* m) {
   write(m, g.body, p.v, p.w);
   write(m, g.other, p.other_v, p.other_w);
 }
 
 /// Relative velocity at a point.
-inline Lanes relative(const Pair& p, const HeapPoint& x) {
-  Lanes u = p.v;
+inline Eight3 relative(const Pair& p, const SweptPoint& x) {
+  Eight3 u = p.v;
   add(u, cross(p.w, x.arm));
   subtract(u, p.other_v);
   subtract(u, cross(p.other_w, x.other_arm));
   return u;
 }
 
-inline void velocity_of(const Pair& p, const HeapPoint& x, V* u) {
-  const Lanes all_axes = relative(p, x);
+inline void velocity_of(const Pair& p, const SweptPoint& x, V* u) {
+  const Eight3 all_axes = relative(p, x);
   u[0] = x.velocity[0] + dot(x.normal, all_axes);
   for (int k = 0; k < 2; ++k) u[1 + k] = x.velocity[1 + k] + dot(x.tangent[k], all_axes);
 }
 
-inline void push(const HeapGroup& g, const HeapPoint& x, const Lanes& P, Pair& p) {
+inline void push(const SweptGroup& g, const SweptPoint& x, const Eight3& P, Pair& p) {
   add_scaled(p.v, P, g.inverse_mass);
   add(p.w, times(g.inertia, cross(x.arm, P)));
   add_scaled(p.other_v, P, -g.other_inverse_mass);
   subtract(p.other_w, times(g.other_inertia, cross(x.other_arm, P)));
 }
 
-inline Lanes sum(const HeapPoint& x, V n, V s, V t) {
-  Lanes P{x.normal.x * n, x.normal.y * n, x.normal.z * n};
+inline Eight3 sum(const SweptPoint& x, V n, V s, V t) {
+  Eight3 P{x.normal.x * n, x.normal.y * n, x.normal.z * n};
   add_scaled(P, x.tangent[0], s);
   add_scaled(P, x.tangent[1], t);
   return P;
@@ -87,9 +86,9 @@ struct Progress {
   V change = {}, agreement = {};
 };
 
-inline void solve_point(const HeapGroup& g, HeapPoint& x, Pair& p, Progress& progress) {
+inline void solve_point(const SweptGroup& g, SweptPoint& x, Pair& p, Progress& progress) {
   const V zero = all<V>(0), tiny = all<V>(1e-300);
-  const Lanes u = relative(p, x);                                                              // (1)
+  const Eight3 u = relative(p, x);                                                             // (1)
   const V n = larger(zero, x.impulse[0] - (dot(x.normal, u) + x.velocity[0]) * x.inverse_nn);  // (2)
   const V dn = n - x.impulse[0];
   const V us = dot(x.tangent[0], u) + x.velocity[1] + x.w_tn[0] * dn;
@@ -108,9 +107,9 @@ inline void solve_point(const HeapGroup& g, HeapPoint& x, Pair& p, Progress& pro
   x.impulse[0] = n, x.impulse[1] = s, x.impulse[2] = t;
 }
 
-void extrapolate(double beta, Heap& h) {
+void extrapolate(double beta, LaneSweeps& h) {
   const V b = all<V>(beta);
-  for (HeapPoint& x : h.points) {
+  for (SweptPoint& x : h.points) {
     for (int k = 0; k < 3; ++k) {
       const V now = x.impulse[k];
       x.impulse[k] = now + b * (now - x.before[k]);
@@ -118,8 +117,8 @@ void extrapolate(double beta, Heap& h) {
     }
   }
   for (std::size_t i = 1; i < h.motion.size(); ++i) {
-    HeapMotion &now = h.motion[i], &before = h.motion_before[i];
-    const HeapMotion end = now;
+    SweptMotion &now = h.motion[i], &before = h.motion_before[i];
+    const SweptMotion end = now;
     for (int k = 0; k < 3; ++k) {
       now.v[k] += beta * (now.v[k] - before.v[k]);
       now.w[k] += beta * (now.w[k] - before.w[k]);
@@ -129,9 +128,9 @@ void extrapolate(double beta, Heap& h) {
 }
 
 /// The blocks of W of a point with itself.
-void prepare(const HeapGroup& g, HeapPoint& x) {
-  const Lanes* axes[3] = {&x.normal, &x.tangent[0], &x.tangent[1]};
-  Lanes moved[3];  // velocity of the point by a unit impulse
+void prepare(const SweptGroup& g, SweptPoint& x) {
+  const Eight3* axes[3] = {&x.normal, &x.tangent[0], &x.tangent[1]};
+  Eight3 moved[3];  // velocity of the point by a unit impulse
   for (int k = 0; k < 3; ++k) {
     Pair p{};
     push(g, x, *axes[k], p);
@@ -155,13 +154,13 @@ void prepare(const HeapGroup& g, HeapPoint& x) {
 
 }  // namespace
 
-void begin_heap(Heap& h) {
+void begin(std::size_t bodies, LaneSweeps& h) {
   h.theta = 1;
-  h.motion.assign(h.bodies.size(), {});
-  for (HeapGroup& g : h.groups) {
+  h.motion.assign(bodies, {});
+  for (SweptGroup& g : h.groups) {
     Pair p = read(g, h.motion.data());
     for (int k = g.first; k < g.first + g.count; ++k) {
-      HeapPoint& x = h.points[k];
+      SweptPoint& x = h.points[k];
       prepare(g, x);
       for (int r = 0; r < 3; ++r) x.before[r] = x.impulse[r];
       push(g, x, sum(x, x.impulse[0], x.impulse[1], x.impulse[2]), p);
@@ -171,12 +170,12 @@ void begin_heap(Heap& h) {
   h.motion_before = h.motion;
 }
 
-double sweep_heap(Heap& h) {
+double sweep(LaneSweeps& h) {
   const double next = 0.5 * (1 + std::sqrt(1 + 4 * h.theta * h.theta));
   extrapolate((h.theta - 1) / next, h);
   h.theta = next;
   Progress progress;
-  for (const HeapGroup& g : h.groups) {
+  for (const SweptGroup& g : h.groups) {
     Pair p = read(g, h.motion.data());
     for (int k = g.first; k < g.first + g.count; ++k) solve_point(g, h.points[k], p, progress);
     write(g, p, h.motion.data());
@@ -185,22 +184,22 @@ double sweep_heap(Heap& h) {
   return std::sqrt(sum_of(progress.change));
 }
 
-double residual_of_heap(const Heap& h) {
+double residual_of(const LaneSweeps& h) {
   V sum = all<V>(0);
-  for (const HeapGroup& g : h.groups) {
+  for (const SweptGroup& g : h.groups) {
     const Pair p = read(g, h.motion.data());
     for (int k = g.first; k < g.first + g.count; ++k) {
       V u[3];
       velocity_of(p, h.points[k], u);
-      const HeapPoint& x = h.points[k];
-      sum += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
+      const SweptPoint& x = h.points[k];
+      sum += natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   return std::sqrt(sum_of(sum));
 }
 
-void end_heap(Heap& h) {
-  for (const HeapGroup& g : h.groups) {
+void find_velocities(LaneSweeps& h) {
+  for (const SweptGroup& g : h.groups) {
     const Pair p = read(g, h.motion.data());
     for (int k = g.first; k < g.first + g.count; ++k) {
       V u[3];
@@ -210,14 +209,14 @@ void end_heap(Heap& h) {
   }
 }
 
-void sweep_positions(Heap& h, int sweeps) {
-  h.shift.assign(h.bodies.size(), {});
-  for (HeapPoint& x : h.points) x.push = all<V>(0);
+void sweep_positions(LaneSweeps& h, int sweeps) {
+  h.shift.assign(h.motion.size(), {});
+  for (SweptPoint& x : h.points) x.push = all<V>(0);
   for (int i = 0; i < sweeps; ++i) {
-    for (const HeapGroup& g : h.groups) {
+    for (const SweptGroup& g : h.groups) {
       Pair p = read(g, h.shift.data());
       for (int k = g.first; k < g.first + g.count; ++k) {
-        HeapPoint& x = h.points[k];
+        SweptPoint& x = h.points[k];
         const V gap = dot(x.normal, relative(p, x)) + x.gap;
         const V step = (gap * x.inverse_nn + kGivesWay * x.push) / (1 + kGivesWay);
         const V next = larger(all<V>(0), x.push - step), d = next - x.push;
@@ -229,4 +228,4 @@ void sweep_positions(Heap& h, int sweeps) {
   }
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

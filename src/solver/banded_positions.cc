@@ -2,25 +2,24 @@
 // relative motion of its two bodies is followed; each of them gets the sum of the patch's impulses.
 #include <algorithm>
 
-#include "world/correct_positions.h"
-#include "world/towers.h"
+#include "solver/banded_newton.h"
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 namespace {
 
 using namespace lanes;
 
-using V = Tower;
+using V = Four;
 
-void add_motion(TowerMotion& sum, const TowerMotion& m) {
+void add_motion(BandMotion& sum, const BandMotion& m) {
   add(sum.v, m.v);
   add(sum.w, m.w);
 }
 
-void prepare(const TowerPushes& t, const TowerPatch& p, PushPoint& x) {
+void prepare(const BandPushes& t, const BandPatch& p, PushPoint& x) {
   x.turn = cross(x.at, x.normal);
-  const TowerMotion unit{x.normal, x.turn};
+  const BandMotion unit{x.normal, x.turn};
   x.change = moved(t.body[p.body], unit);
   if (p.other) add_motion(x.change, moved(t.body[p.other], unit));
   const V mobility = dot(x.normal, x.change.v) + dot(x.turn, x.change.w);
@@ -28,8 +27,8 @@ void prepare(const TowerPushes& t, const TowerPatch& p, PushPoint& x) {
   x.push = V{};
 }
 
-void push_patch(TowerPushes& t, const TowerPatch& p) {
-  TowerMotion relative = t.motion[p.body], sum;
+void push_patch(BandPushes& t, const BandPatch& p) {
+  BandMotion relative = t.motion[p.body], sum;
   subtract(relative.v, t.motion[p.other].v);
   subtract(relative.w, t.motion[p.other].w);
   for (int k = p.first; k < p.first + p.count; ++k) {
@@ -45,20 +44,20 @@ void push_patch(TowerPushes& t, const TowerPatch& p) {
   }
   add_motion(t.motion[p.body], moved(t.body[p.body], sum));
   if (p.other == 0) return;
-  const TowerMotion back = moved(t.body[p.other], sum);
+  const BandMotion back = moved(t.body[p.other], sum);
   subtract(t.motion[p.other].v, back.v);
   subtract(t.motion[p.other].w, back.w);
 }
 
 }  // namespace
 
-void push_towers(TowerPushes& t, int sweeps) {
-  std::fill(t.motion.begin(), t.motion.end(), TowerMotion{});
-  for (const TowerPatch& p : t.patches)
+void push_in_lanes(BandPushes& t, int sweeps) {
+  std::fill(t.motion.begin(), t.motion.end(), BandMotion{});
+  for (const BandPatch& p : t.patches)
     for (int k = p.first; k < p.first + p.count; ++k) prepare(t, p, t.points[k]);
   for (int i = 0; i < sweeps; ++i)
-    for (const TowerPatch& p : t.patches)
+    for (const BandPatch& p : t.patches)
       if (p.count > 0) push_patch(t, p);
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

@@ -14,82 +14,82 @@
 #include <cmath>
 
 #include "karakuri/solver/solve.h"
+#include "solver/banded_newton.h"
 #include "solver/cone.h"
-#include "world/towers.h"
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 namespace {
 
 using namespace lanes;
 
-using V = Tower;
-using Goals = std::array<TowerGoal, kTowerLanes>;
+using V = Four;
+using Goals = std::array<BandGoal, kBandLanes>;
 
 constexpr double kFinest = 2e-4, kFine = 2e-3, kCoarse = 1e-2;  // α
 constexpr double kFiner = 0.2, kCoarser = 3;                    // from one centre to the next
 constexpr double kGain = 0.8;    // of the residual, that another centre must bring
 constexpr double kInner = 0.3;   // of the residual may be left of (3)
 constexpr int kMostSolves = 10;  // of one problem
-constexpr int kMostCoarse = 20, kMostOfAll = 40;
+constexpr int kMostCoarse = 20;
 constexpr int kMostShorter = 4;  // trials of shorter steps
 constexpr double kTurned = 0.5, kShortEnough = 0.2;
 
-inline Tower3 speed_at(const Tower3& v, const Tower3& w, const Tower3& at) {
-  Tower3 u = cross(w, at);
+inline Four3 speed_at(const Four3& v, const Four3& w, const Four3& at) {
+  Four3 u = cross(w, at);
   add(u, v);
   return u;
 }
 
 struct Relative {
-  Tower3 v, w;
+  Four3 v, w;
 };
-inline Relative relative(const TowerPatch& p, const std::vector<TowerMotion>& m) {
+inline Relative relative(const BandPatch& p, const std::vector<BandMotion>& m) {
   Relative r{m[p.body].v, m[p.body].w};
   subtract(r.v, m[p.other].v);
   subtract(r.w, m[p.other].w);
   return r;
 }
 
-inline void along(const TowerPoint& x, const Tower3& u, V* out) {
+inline void along(const BandPoint& x, const Four3& u, V* out) {
   out[0] = dot(x.normal, u);
   out[1] = dot(x.tangent[0], u);
   out[2] = dot(x.tangent[1], u);
 }
 
-inline void push(const TowerPoint& x, const V* impulse, TowerMotion& sum) {
-  Tower3 P = scaled(x.normal, impulse[0]);
+inline void push(const BandPoint& x, const V* impulse, BandMotion& sum) {
+  Four3 P = scaled(x.normal, impulse[0]);
   add_scaled(P, x.tangent[0], impulse[1]);
   add_scaled(P, x.tangent[1], impulse[2]);
   add(sum.v, P);
   add(sum.w, cross(x.at, P));
 }
 
-void copy_lane(const std::vector<TowerMotion>& from, int lane, std::vector<TowerMotion>& to) {
+void copy_lane(const std::vector<BandMotion>& from, int lane, std::vector<BandMotion>& to) {
   for (std::size_t b = 0; b < from.size(); ++b) {
-    const Tower* a = &from[b].v.x;
-    Tower* c = &to[b].v.x;
+    const Four* a = &from[b].v.x;
+    Four* c = &to[b].v.x;
     for (int k = 0; k < 6; ++k) c[k][lane] = a[k][lane];
   }
 }
 
-void clear_lane(int lane, std::vector<TowerMotion>& m) {
-  for (TowerMotion& x : m)
+void clear_lane(int lane, std::vector<BandMotion>& m) {
+  for (BandMotion& x : m)
     for (int k = 0; k < 6; ++k) (&x.v.x)[k][lane] = 0;
 }
 
-void clear(Towers& t, std::vector<TowerMotion>& m) { std::fill_n(m.begin(), t.bodies + 1, TowerMotion{}); }
+void clear(Band& t, std::vector<BandMotion>& m) { std::fill_n(m.begin(), t.bodies + 1, BandMotion{}); }
 
-inline void give(const TowerPatch& p, const TowerMotion& sum, std::vector<TowerMotion>& force) {
+inline void give(const BandPatch& p, const BandMotion& sum, std::vector<BandMotion>& force) {
   add(force[p.body].v, sum.v), add(force[p.body].w, sum.w);
   subtract(force[p.other].v, sum.v), subtract(force[p.other].w, sum.w);
 }
 
 /// M v.
-inline TowerMotion momentum(const TowerBody& b, const TowerMotion& m) {
-  Tower3 v = m.v;
+inline BandMotion momentum(const BandBody& b, const BandMotion& m) {
+  Four3 v = m.v;
   add(v, cross(m.w, b.com));
-  TowerMotion p{scaled(v, b.mass), times(b.inertia, m.w)};
+  BandMotion p{scaled(v, b.mass), times(b.inertia, m.w)};
   add_scaled(p.w, cross(b.com, m.v), b.mass);
   return p;
 }
@@ -99,7 +99,7 @@ struct Pull {
   V k, n, s, t;
   V most, square;  // of friction
 
-  Pull(const TowerPoint& x, const V* u, V inverse_alpha) {
+  Pull(const BandPoint& x, const V* u, V inverse_alpha) {
     k = x.inverse_mobility * inverse_alpha;
     n = larger(V{}, x.centre[0] - k * u[0]);
     s = x.centre[1] - k * u[1], t = x.centre[2] - k * u[2];
@@ -110,7 +110,7 @@ struct Pull {
 };
 
 /// (2), and A of (4).
-inline void respond(TowerPoint& x, V inverse_alpha) {
+inline void respond(BandPoint& x, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
   const Pull p(x, x.u, inverse_alpha);
   const V works = select(p.n > zero, p.k, zero);
@@ -131,7 +131,7 @@ inline void respond(TowerPoint& x, V inverse_alpha) {
 }
 
 /// (2) alone, times the velocity v.
-inline V power(const TowerPoint& x, const V* u, const V* v, V inverse_alpha) {
+inline V power(const BandPoint& x, const V* u, const V* v, V inverse_alpha) {
   const V zero = {}, tiny = all<V>(1e-300), one = all<V>(1);
   const Pull p(x, u, inverse_alpha);
   V scale = select(p.n > zero, one, zero);
@@ -140,13 +140,13 @@ inline V power(const TowerPoint& x, const V* u, const V* v, V inverse_alpha) {
 }
 
 /// Impulses at `trial`; force ← F of (3).
-void evaluate(Towers& t, V inverse_alpha) {
+void evaluate(Band& t, V inverse_alpha) {
   clear(t, t.force);
-  for (const TowerPatch& p : t.patches) {
+  for (const BandPatch& p : t.patches) {
     const Relative m = relative(p, t.trial);
-    TowerMotion sum;
+    BandMotion sum;
     for (int k = p.first; k < p.first + p.count; ++k) {
-      TowerPoint& x = t.points[k];
+      BandPoint& x = t.points[k];
       along(x, speed_at(m.v, m.w, x.at), x.u);
       for (int r = 0; r < 3; ++r) x.u[r] += x.given[r];
       respond(x, inverse_alpha);
@@ -155,19 +155,19 @@ void evaluate(Towers& t, V inverse_alpha) {
     give(p, sum, t.force);
   }
   for (int b = 1; b <= t.bodies; ++b) {
-    const TowerMotion p = momentum(t.body[b], t.trial[b]);
+    const BandMotion p = momentum(t.body[b], t.trial[b]);
     t.force[b] = {{p.v.x - t.force[b].v.x, p.v.y - t.force[b].v.y, p.v.z - t.force[b].v.z},
                   {p.w.x - t.force[b].w.x, p.w.y - t.force[b].w.y, p.w.z - t.force[b].w.z}};
   }
 }
 
-V slope(const Towers& t) {
+V slope(const Band& t) {
   V sum = {};
   for (int b = 1; b <= t.bodies; ++b) sum += dot(t.step[b].v, t.force[b].v) + dot(t.step[b].w, t.force[b].w);
   return sum;
 }
 
-void try_length(V length, Towers& t) {
+void try_length(V length, Band& t) {
   for (int b = 1; b <= t.bodies; ++b) {
     t.trial[b] = t.motion[b];
     add_scaled(t.trial[b].v, t.step[b].v, -length);
@@ -209,16 +209,16 @@ struct Search {
 /// d·F along the step, without the forces themselves.
 class Line {
  public:
-  Line(Towers& t, V inverse_alpha) : t_(t), inverse_alpha_(inverse_alpha), at_zero_(slope(t)) {
+  Line(Band& t, V inverse_alpha) : t_(t), inverse_alpha_(inverse_alpha), at_zero_(slope(t)) {
     for (int b = 1; b <= t.bodies; ++b) {
-      const TowerMotion p = momentum(t.body[b], t.step[b]);
+      const BandMotion p = momentum(t.body[b], t.step[b]);
       inertia_ += dot(t.step[b].v, p.v) + dot(t.step[b].w, p.w);
     }
     without_impulses_ = at_zero_;
-    for (const TowerPatch& p : t.patches) {
+    for (const BandPatch& p : t.patches) {
       const Relative m = relative(p, t.step);
       for (int k = p.first; k < p.first + p.count; ++k) {
-        TowerPoint& x = t.points[k];
+        BandPoint& x = t.points[k];
         along(x, speed_at(m.v, m.w, x.at), x.step);
         for (int r = 0; r < 3; ++r) without_impulses_ += x.impulse[r] * x.step[r];
       }
@@ -228,9 +228,9 @@ class Line {
   V at_zero() const { return at_zero_; }
   V at(V length) const {
     V sum = without_impulses_ - length * inertia_;
-    for (const TowerPatch& p : t_.patches) {
+    for (const BandPatch& p : t_.patches) {
       for (int k = p.first; k < p.first + p.count; ++k) {
-        const TowerPoint& x = t_.points[k];
+        const BandPoint& x = t_.points[k];
         const V u[3] = {x.u[0] - length * x.step[0], x.u[1] - length * x.step[1],
                         x.u[2] - length * x.step[2]};
         sum -= power(x, u, x.step, inverse_alpha_);
@@ -240,26 +240,26 @@ class Line {
   }
 
  private:
-  const Towers& t_;
+  const Band& t_;
   V inverse_alpha_, at_zero_, without_impulses_, inertia_ = {};
 };
 
 /// motion ← motion − length · step; impulses and F are those there.
-void search(Towers& t, V inverse_alpha) {
+void search(Band& t, V inverse_alpha) {
   const Line line(t, inverse_alpha);
   V length = all<V>(1);
   const V at_one = line.at(length);
-  std::array<Search, kTowerLanes> searches;
-  for (int l = 0; l < kTowerLanes; ++l) searches[l].start(line.at_zero()[l], at_one[l]);
+  std::array<Search, kBandLanes> searches;
+  for (int l = 0; l < kBandLanes; ++l) searches[l].start(line.at_zero()[l], at_one[l]);
   const auto over = [](const Search& s) { return s.over; };
   for (int k = 0; k < kMostShorter && !std::all_of(searches.begin(), searches.end(), over); ++k) {
-    for (int l = 0; l < kTowerLanes; ++l)
+    for (int l = 0; l < kBandLanes; ++l)
       length[l] = searches[l].over ? searches[l].length : searches[l].next();
     const V value = line.at(length);
-    for (int l = 0; l < kTowerLanes; ++l)
+    for (int l = 0; l < kBandLanes; ++l)
       if (!searches[l].over) searches[l].found(length[l], value[l]);
   }
-  for (int l = 0; l < kTowerLanes; ++l) length[l] = searches[l].end();
+  for (int l = 0; l < kBandLanes; ++l) length[l] = searches[l].end();
   try_length(length, t);
   evaluate(t, inverse_alpha);
   std::swap(t.motion, t.trial);
@@ -270,13 +270,13 @@ struct Measured {
 };
 
 /// Natural map of the present impulses at the motions that they give, and how far these are from `motion`.
-Measured measure(Towers& t) {
+Measured measure(Band& t) {
   for (int b = 1; b <= t.bodies; ++b) t.error[b] = moved(t.body[b], t.force[b]);
   Measured sum;
-  for (const TowerPatch& p : t.patches) {
+  for (const BandPatch& p : t.patches) {
     const Relative m = relative(p, t.motion), e = relative(p, t.error);
     for (int k = p.first; k < p.first + p.count; ++k) {
-      const TowerPoint& x = t.points[k];
+      const BandPoint& x = t.points[k];
       V u[3], off[3];
       along(x, speed_at(m.v, m.w, x.at), u);
       along(x, speed_at(e.v, e.w, x.at), off);
@@ -284,17 +284,17 @@ Measured measure(Towers& t) {
         u[r] += x.given[r] - off[r];
         sum.inner += off[r] * off[r];
       }
-      sum.residual += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
+      sum.residual += natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   return {root(sum.residual), root(sum.inner)};
 }
 
 /// trial ← motions that the present impulses give.
-void move_by_impulses(Towers& t) {
+void move_by_impulses(Band& t) {
   clear(t, t.force);
-  for (const TowerPatch& p : t.patches) {
-    TowerMotion sum;
+  for (const BandPatch& p : t.patches) {
+    BandMotion sum;
     for (int k = p.first; k < p.first + p.count; ++k) push(t.points[k], t.points[k].impulse, sum);
     give(p, sum, t.force);
   }
@@ -303,31 +303,31 @@ void move_by_impulses(Towers& t) {
 
 }  // namespace
 
-ByLane residual_of_towers(Towers& t) {
+ByLane residual_in_lanes(Band& t) {
   move_by_impulses(t);
   V sum = {};
-  for (const TowerPatch& p : t.patches) {
+  for (const BandPatch& p : t.patches) {
     const Relative m = relative(p, t.trial);
     for (int k = p.first; k < p.first + p.count; ++k) {
-      const TowerPoint& x = t.points[k];
+      const BandPoint& x = t.points[k];
       V u[3];
       along(x, speed_at(m.v, m.w, x.at), u);
       for (int r = 0; r < 3; ++r) u[r] += x.given[r];
-      sum += solver::natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
+      sum += natural_map_in_lanes(x.friction, x.mobility, x.impulse, u);
     }
   }
   ByLane out;
-  for (int l = 0; l < kTowerLanes; ++l) out[l] = std::sqrt(sum[l]);
+  for (int l = 0; l < kBandLanes; ++l) out[l] = std::sqrt(sum[l]);
   return out;
 }
 
-bool TowerNewton::Course::is_moved() const { return last < solver::kInfinity; }
+bool BandedNewton::Course::is_moved() const { return last < kInfinity; }
 
-void TowerNewton::enter(int lane, const TowerGoal& goal) {
+void BandedNewton::enter(int lane, const BandGoal& goal) {
   goals_[lane] = goal;
-  course_[lane] = {.over = false, .least = kFinest, .last = solver::kInfinity};
+  course_[lane] = {.over = false, .least = kFinest, .last = kInfinity};
   begin_problem(lane, goal.is_hard ? kCoarse : goal.is_quick ? kFine : kFinest);
-  for (TowerPoint& x : t_.points)
+  for (BandPoint& x : t_.points)
     for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
   if (goal.is_quick)
     go_to_start(lane);
@@ -335,16 +335,16 @@ void TowerNewton::enter(int lane, const TowerGoal& goal) {
     copy_lane(t_.trial, lane, t_.motion);
 }
 
-void TowerNewton::step() {
+void BandedNewton::step() {
   if (stale_) refresh();
-  assemble_towers(t_);
-  factor_towers(t_);
-  std::copy_n(t_.force.begin() + 1, t_.bodies, t_.step.begin() + 1);  // the world stays where it is
-  solve_towers_linear(t_, t_.step);
+  assemble_band(t_);
+  factor_band(t_);
+  std::copy_n(t_.force.begin() + 1, t_.bodies, t_.step.begin() + 1);  // what does not move stays where it is
+  solve_band(t_, t_.step);
   hold_lanes_that_are_over();
   search(t_, inverse_alpha_);
   const Measured now = measure(t_);
-  for (int l = 0; l < kTowerLanes; ++l) {
+  for (int l = 0; l < kBandLanes; ++l) {
     if (course_[l].over) continue;
     ++course_[l].solves;
     ++goals_[l].solves;
@@ -354,33 +354,33 @@ void TowerNewton::step() {
 }
 
 /// Impulses at `motion`.
-void TowerNewton::refresh() {
+void BandedNewton::refresh() {
   std::copy_n(t_.motion.begin(), t_.bodies + 1, t_.trial.begin());
   evaluate(t_, inverse_alpha_);
   stale_ = false;
 }
 
-void TowerNewton::begin_problem(int lane, double alpha) {
+void BandedNewton::begin_problem(int lane, double alpha) {
   course_[lane].solves = 0;
   course_[lane].alpha = alpha;
   inverse_alpha_[lane] = 1 / alpha;
   stale_ = true;
 }
 
-void TowerNewton::go_to_start(int lane) {
+void BandedNewton::go_to_start(int lane) {
   clear_lane(lane, t_.motion);
   if (!t_.lane[lane]->is_carried) return;
   for (int b = 1; b <= t_.lane[lane]->bodies; ++b) {
-    Tower3& v = t_.motion[b].v;
+    Four3& v = t_.motion[b].v;
     v.x[lane] = start_.x(), v.y[lane] = start_.y(), v.z[lane] = start_.z();
   }
 }
 
-void TowerNewton::hold_lanes_that_are_over() {
+void BandedNewton::hold_lanes_that_are_over() {
   V share = {};
-  for (int l = 0; l < kTowerLanes; ++l) share[l] = course_[l].over ? 0 : 1;
+  for (int l = 0; l < kBandLanes; ++l) share[l] = course_[l].over ? 0 : 1;
   const auto goes_on = share > all<V>(0);
-  const auto hold = [&](Tower3& a) {
+  const auto hold = [&](Four3& a) {
     a.x = select(goes_on, a.x, all<V>(0));
     a.y = select(goes_on, a.y, all<V>(0));
     a.z = select(goes_on, a.z, all<V>(0));
@@ -389,9 +389,9 @@ void TowerNewton::hold_lanes_that_are_over() {
 }
 
 /// Goes on about the present impulses, with a smaller α.
-bool TowerNewton::recentre(int lane, double residual) {
+bool BandedNewton::recentre(int lane, double residual) {
   Course& c = course_[lane];
-  for (TowerPoint& x : t_.points)
+  for (BandPoint& x : t_.points)
     for (int k = 0; k < 3; ++k) x.centre[k][lane] = x.impulse[k][lane];
   c.last = residual;
   begin_problem(lane, std::max(c.least, kFiner * c.alpha));
@@ -399,7 +399,7 @@ bool TowerNewton::recentre(int lane, double residual) {
 }
 
 /// Back to the centre, or to the start, with a larger α. @return Whether there is one to try.
-bool TowerNewton::try_coarser(int lane) {
+bool BandedNewton::try_coarser(int lane) {
   Course& c = course_[lane];
   if (c.is_moved()) {
     c.least = kCoarser * c.alpha;
@@ -416,7 +416,7 @@ bool TowerNewton::try_coarser(int lane) {
   return true;
 }
 
-bool TowerNewton::end(int lane, double residual) {
+bool BandedNewton::end(int lane, double residual) {
   goals_[lane].solved = true;
   goals_[lane].residual = residual;
   course_[lane].over = true;
@@ -424,7 +424,7 @@ bool TowerNewton::end(int lane, double residual) {
 }
 
 /// Nothing more is to be gained: the centre is the best there is.
-bool TowerNewton::give_up(int lane) {
+bool BandedNewton::give_up(int lane) {
   Course& c = course_[lane];
   c.over = c.gave_up = true;
   goals_[lane].solved = c.is_moved() && c.last <= goals_[lane].enough;
@@ -432,14 +432,14 @@ bool TowerNewton::give_up(int lane) {
   return false;
 }
 
-void TowerNewton::restore(int lane) {
-  for (TowerPoint& x : t_.points)
+void BandedNewton::restore(int lane) {
+  for (BandPoint& x : t_.points)
     for (int k = 0; k < 3; ++k) x.impulse[k][lane] = x.centre[k][lane];
 }
 
 /// motion − error ← what the centre gives.
-void TowerNewton::take_back_lanes_that_gave_up() {
-  for (int l = 0; l < kTowerLanes; ++l) {
+void BandedNewton::take_back_lanes_that_gave_up() {
+  for (int l = 0; l < kBandLanes; ++l) {
     if (!course_[l].gave_up) continue;
     course_[l].gave_up = false;
     restore(l);
@@ -451,9 +451,9 @@ void TowerNewton::take_back_lanes_that_gave_up() {
 }
 
 /// @return Whether the lane goes on with another problem.
-bool TowerNewton::decide(int lane, double residual, double inner) {
+bool BandedNewton::decide(int lane, double residual, double inner) {
   Course& c = course_[lane];
-  const TowerGoal& goal = goals_[lane];
+  const BandGoal& goal = goals_[lane];
   const bool is_rough = !c.is_moved() && c.alpha > kFine && !goal.is_hard;
   if (!std::isfinite(residual)) return try_coarser(lane);
   const bool converged = inner <= kInner * residual;
@@ -461,9 +461,9 @@ bool TowerNewton::decide(int lane, double residual, double inner) {
     return end(lane, residual);
   if (converged && !(residual < kGain * c.last)) return give_up(lane);
   if (converged) return recentre(lane, residual);
-  if (goal.solves >= kMostOfAll) return give_up(lane);
+  if (goal.solves >= kMostSolvesOfAll) return give_up(lane);
   const int most = c.alpha < kCoarse ? kMostSolves : kMostCoarse;
   return c.solves >= most ? try_coarser(lane) : false;
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver

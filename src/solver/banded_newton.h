@@ -1,59 +1,56 @@
-// Newton's method on the islands of tower_data.h.
+// Newton's method on the islands of banded_lanes.h.
 #pragma once
 
 #include "solver/accuracy.h"
-#include "world/tower_data.h"
+#include "solver/banded_lanes.h"
 
-namespace karakuri::world_detail {
+namespace karakuri::solver {
 
 /// What is asked of a lane, and what came of it.
-struct TowerGoal : solver::LooseGoal {
+struct BandGoal : LooseGoal {
   // ---- answers
   bool solved = false;
   double residual = 0;
   int solves = 0;  // linear ones
 };
 
+inline constexpr int kMostSolvesOfAll = 40;  // linear ones, of a lane
+
 /// M⁻¹ f.
-inline TowerMotion moved(const TowerBody& b, const TowerMotion& f) {
-  Tower3 moment = f.w;
+inline BandMotion moved(const BandBody& b, const BandMotion& f) {
+  Four3 moment = f.w;
   lanes::subtract(moment, lanes::cross(b.com, f.v));
-  TowerMotion m{lanes::scaled(f.v, b.inverse_mass), lanes::times(b.inverse_inertia, moment)};
+  BandMotion m{lanes::scaled(f.v, b.inverse_mass), lanes::times(b.inverse_inertia, moment)};
   lanes::subtract(m.v, lanes::cross(m.w, b.com));
   return m;
 }
 
-// ---- towers.cc
+// ---- banded_order.cc
 
-/// Solves loose islands in motion that are small and narrow enough, as many as that succeeds for. Their
-/// impulses, velocities, corrections of positions and reports are written, and `solved` is set.
-void solve_towers(World::Impl& w, double h);
-
-// ---- towers_group.cc
-
-/// Bodies and patches of an island, which is left out where they are too much entangled.
-void list_island(const World::Impl& w, Island& island, Slot& slot, TowerGroup& group);
+/// Bodies and patches of an island, which is left out where its band would be wider. @param points  Of the
+/// batch
+void list_island(std::span<const RigidPoint> points, RigidIsland& island, int most_band, BandGroup& group);
 /// A place for every patch of every island: those between the same bodies share it.
-void find_places(TowerGroup& group);
+void find_places(BandGroup& group);
 
-// ---- towers_newton.cc
+// ---- banded_newton.cc
 
 /// Natural map of the present impulses, as Measure::kScaled; trial ← what they do to bodies.
-ByLane residual_of_towers(Towers& t);
+ByLane residual_in_lanes(Band& t);
 
 /// Newton's method in all lanes at once, each with a problem of its own.
-class TowerNewton {
+class BandedNewton {
  public:
   /// `start`: velocity of all bodies where a lane tumbles.
-  TowerNewton(Towers& t, const Vec3& start) : t_(t), start_(start) {}
+  BandedNewton(Band& t, const Vec3& start) : t_(t), start_(start) {}
 
-  /// Begins with what stands in the lane, and `trial` of residual_of_towers().
-  void enter(int lane, const TowerGoal& goal);
+  /// Begins with what stands in the lane, and `trial` of residual_in_lanes().
+  void enter(int lane, const BandGoal& goal);
   bool is_over(int lane) const { return course_[lane].over; }
   /// One linear solve.
   void step();
   /// Of a lane that is over. Where it is solved, bodies have the velocities `motion` − `error`.
-  const TowerGoal& result(int lane) const { return goals_[lane]; }
+  const BandGoal& result(int lane) const { return goals_[lane]; }
 
  private:
   /// What is kept of a lane from one linear solve to the next.
@@ -80,25 +77,25 @@ class TowerNewton {
   void take_back_lanes_that_gave_up();
   bool decide(int lane, double residual, double inner);
 
-  Towers& t_;
+  Band& t_;
   Vec3 start_;
-  std::array<TowerGoal, kTowerLanes> goals_;
-  std::array<Course, kTowerLanes> course_;
-  Tower inverse_alpha_ = Tower{} + 1;
+  std::array<BandGoal, kBandLanes> goals_;
+  std::array<Course, kBandLanes> course_;
+  Four inverse_alpha_ = Four{} + 1;
   bool stale_ = false;  // impulses and forces are not those of `motion`
 };
 
-// ---- towers_push.cc
+// ---- banded_positions.cc
 
 /// Sweeps over pseudo-impulses `push` that undo `gap`.
-void push_towers(TowerPushes& pushes, int sweeps);
+void push_in_lanes(BandPushes& pushes, int sweeps);
 
-// ---- towers_band.cc
+// ---- banded_factors.cc
 
 /// diagonal, below ← M + Σ Jᵀ A J.
-void assemble_towers(Towers& t);
-void factor_towers(Towers& t);
+void assemble_band(Band& t);
+void factor_band(Band& t);
 /// x ← (factored)⁻¹ x.
-void solve_towers_linear(const Towers& t, std::vector<TowerMotion>& x);
+void solve_band(const Band& t, std::vector<BandMotion>& x);
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri::solver
