@@ -91,13 +91,17 @@ inline void block_velocity(const Problem& p, const Workspace::Memory& m, int i, 
   switch (p.storage) {
     case OperatorKind::kDense: return dense_velocity(p, p.blocks[i], lambda, u);
     case OperatorKind::kBlockSparse: return sparse_velocity(p, i, m.local.all3, lambda, u);
-    case OperatorKind::kMatrixFree: return free_velocity(p, i, m.velocity.data(), u);
+    case OperatorKind::kMatrixFree:
+      if (m.packed.in_use) return packed_velocity(m.packed, i, p.blocks[i].size, u);
+      return free_velocity(p, i, m.velocity.data(), u);
   }
 }
 
 /// Tells the subsystems (if there are any) that block i's impulses have changed.
 inline void block_changed(const Problem& p, Workspace::Memory& m, int i, const double* change) {
-  if (p.storage == OperatorKind::kMatrixFree) push_velocity(p, i, change, m.velocity.data());
+  if (p.storage != OperatorKind::kMatrixFree) return;
+  if (m.packed.in_use) return packed_push(m.packed, i, p.blocks[i].size, change);
+  push_velocity(p, i, change, m.velocity.data());
 }
 
 }  // namespace karakuri::solver

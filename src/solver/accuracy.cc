@@ -54,6 +54,10 @@ void follow_heap(const KnownMotion& k, Settings& settings) {
   settings.absolute = std::max(settings.absolute, kHeap * least(k));
 }
 
+void follow_tangle(const KnownMotion& k, Settings& settings) {
+  if (tumbles(k)) settings.absolute = std::max(settings.absolute, tumbling_target(k));
+}
+
 void follow_motion(bool loose, double motion, double needed, Settings& settings) {
   const double change = std::min(motion, needed);
   settings.acceptable = std::max(settings.acceptable, kStalled * change);

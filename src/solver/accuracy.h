@@ -43,6 +43,8 @@ LooseGoal loose_goal(const KnownMotion& k);
 
 /// Of a heap of loose bodies that is solved by the general methods.
 void follow_heap(const KnownMotion& k, Settings& settings);
+/// Of trees that are too many for Newton's method to be tried first, and touch each other.
+void follow_tangle(const KnownMotion& k, Settings& settings);
 /// Of what moves and touches anything. @param needed  The residual without any impulses.
 void follow_motion(bool loose, double motion, double needed, Settings& settings);
 

@@ -66,8 +66,18 @@ void back_to_best(Workspace::Memory& m, std::span<double> lambda) {
 
 enum class Ready { kUnknown, kYes, kNo };
 
+/// Whether newton goes by motions wherever it is tried after sweeps.
+bool goes_by_motions(const Problem& p, const Workspace::Memory& m) { return !m.rho.empty() && suits_sparse(p); }
+
 /// Cost of one Newton step in the unit of sweep_cost; prepares newton on first use.
-double step_cost(const Problem& p, Workspace::Memory& m, Ready& ready) {
+double step_cost(const Problem& p, const Settings& settings, Workspace::Memory& m, Ready& ready) {
+  if (goes_by_motions(p, m)) {
+    // so many solves must fit into the time of all sweeps; finding an order for more would already be dear
+    constexpr double kLeastSolves = 5.0;
+    if (ready == Ready::kUnknown)
+      ready = sparse_pays(p, settings.max_sweeps / kLeastSolves, m) ? Ready::kYes : Ready::kNo;
+    return ready == Ready::kYes ? sparse_cost(p, m) : kInfinity;
+  }
   if (ready == Ready::kUnknown)
     ready = m.budget.has(coupling_cost(p, m)) && prepare_newton(p, m) ? Ready::kYes : Ready::kNo;
   return ready == Ready::kYes ? kFactorSpeed * 2.0 * newton_cost(p, m) + 4.0 * sweep_cost(p) : kInfinity;
@@ -178,7 +188,7 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     const bool has_newton = solves_left > 0 && (by_motions || ready != Ready::kNo);
     if (sweeps_left <= 0 && !has_newton) return;
     if (!has_newton) continue;
-    const double cost = by_motions ? proximal_cost(p) : step_cost(p, m, ready);
+    const double cost = by_motions ? proximal_cost(p) : step_cost(p, settings, m, ready);
     const double rate = std::log(before / m.best_residual) / std::max(1, planned);
     const double left = rate > 0.0 ? std::log(m.best_residual / m.target) / rate : kInfinity;  // (1)
     if (left < sweeps_left && left * sweep_cost(p) < kSolves * cost) continue;                 // (2)
@@ -187,6 +197,9 @@ void alternate(const Problem& p, const Settings& settings, Workspace::Memory& m,
     if (by_motions) {
       check(p, lambda, m);
       proximal(p, std::min(solves, solves_left), settings.acceptable, m, lambda, report);
+    } else if (goes_by_motions(p, m)) {
+      sparse_newton(p, std::min(solves, solves_left), settings.acceptable, m, report);
+      std::copy(m.best.begin(), m.best.end(), lambda.begin());
     } else {
       report.backend = Backend::kRows;
       newton(p, std::min(solves, solves_left), m, lambda, report);

@@ -141,6 +141,8 @@ double gauss_seidel_sweep(const Problem& p, Workspace::Memory& m, double* lambda
 double check(const Problem& p, std::span<const double> lambda, Workspace::Memory& m) {
   if (p.storage == OperatorKind::kDense) {
     apply_operator(p, lambda, m.velocity, m.u);
+  } else if (m.packed.in_use) {
+    packed_apply(p, lambda, m.packed, m.u.data());
   } else {
     if (p.storage == OperatorKind::kMatrixFree) velocity_change(p, lambda, m.velocity);
     for (int i = 0; i < p.block_count(); ++i)
@@ -176,11 +178,13 @@ double agreement(const Problem& p, const Workspace::Memory& m, std::span<const d
   return sum;
 }
 
+/// What matrix-free sweeps keep up to date.
+std::vector<double>& velocities_of(Workspace::Memory& m) { return m.packed.in_use ? m.packed.y : m.velocity; }
+
 void restart(const Problem& p, Workspace::Memory& m, std::span<const double> lambda) {
   m.momentum.theta = 1.0;
   m.momentum.previous.assign(lambda.begin(), lambda.end());
-  if (p.storage == OperatorKind::kMatrixFree)
-    m.momentum.previous_velocity.assign(m.velocity.begin(), m.velocity.end());
+  if (p.storage == OperatorKind::kMatrixFree) m.momentum.previous_velocity = velocities_of(m);
 }
 
 }  // namespace
@@ -192,7 +196,7 @@ double accelerated_sweep(const Problem& p, Workspace::Memory& m, std::span<doubl
   const double beta = (a.theta - 1.0) / next;
   a.theta = next;
   extrapolate(beta, lambda, a.previous);
-  if (p.storage == OperatorKind::kMatrixFree) extrapolate(beta, m.velocity, a.previous_velocity);
+  if (p.storage == OperatorKind::kMatrixFree) extrapolate(beta, velocities_of(m), a.previous_velocity);
   a.start.assign(lambda.begin(), lambda.end());
   const double step = gauss_seidel_sweep(p, m, lambda.data());
   if (!(agreement(p, m, lambda) >= 0.0)) a.theta = 1.0;  // (6)

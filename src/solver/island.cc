@@ -85,7 +85,7 @@ void prepare_large(Island& i, const IslandSettings& s, double square_of_motion, 
 /// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
 /// about it (the residual without any), and a robot is solved to a hundred-thousandth. What rests, what a
 /// loop holds, and joints of what touches nothing, are solved to the tolerance.
-void ask_of_motion(const Island& i, double square_of_motion, IslandWorkspace& ws, Settings& settings) {
+void ask_of_motion(const Island& i, const IslandSettings& s, double square_of_motion, IslandWorkspace& ws, Settings& settings) {
   bool touches = false;
   for (const IslandBlock& block : i.blocks) {
     if (block.holds) return;
@@ -95,6 +95,12 @@ void ask_of_motion(const Island& i, double square_of_motion, IslandWorkspace& ws
   ws.all.assign(i.problem.q.size(), 0.0);
   const double needed = natural_map(i.problem, ws.all, i.problem.q, i.rho);
   follow_motion(i.loose, std::sqrt(square_of_motion), needed, settings);
+  if (i.loose || is_soon_exact(i.problem)) return;
+  const double unit = std::sqrt(static_cast<double>(i.problem.rows()));
+  follow_tangle({.motion = std::sqrt(square_of_motion),
+                 .change = residual_of(i, i.lambda, ws),
+                 .fall = s.fall * unit},
+                settings);
 }
 
 void state_velocities(Island& i) {
@@ -117,7 +123,7 @@ void step(Island& i, const IslandSettings& s, double square_of_motion, Settings 
   const Problem& p = i.problem;
   state_velocities(i);
   prepare_large(i, s, square_of_motion, ws, settings);
-  ask_of_motion(i, square_of_motion, ws, settings);
+  ask_of_motion(i, s, square_of_motion, ws, settings);
   settings.rho = i.rho;
   i.report = solve_or_default(p, settings, i, ws.solver, i.lambda, &i.refused);
   if (!std::isfinite(i.report.residual)) return;

@@ -64,6 +64,7 @@ struct IslandSettings {
   Settings solver;                   // of (2), for rows of tolerance `strict`; max_work is of all
   double step = 0;                   // h [s]
   double usual = 0;                  // speed that is usual in the scene [m/s]
+  double fall = 0;                   // speed that a step of gravity gives [m/s]
   double restitution_threshold = 0;  // slower impacts do not bounce [m/s]
   double slow = 0;                   // what is slower is not stopped at the start [m/s]
   bool stops_at_start = false;       // what would close within the step at the velocity of its start

@@ -10,6 +10,7 @@
 #include "solver/coupling.h"
 #include "solver/envelope_lu.h"
 #include "solver/local_coulomb.h"
+#include "solver/packed_terms.h"
 #include "solver/sparse_factors.h"
 
 namespace karakuri::solver {
@@ -262,7 +263,8 @@ struct Workspace::Memory {
   WalkMemory walk;
   std::unique_ptr<HeldMemory> held;
   LocalBlocks local;
-  std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by the matrix-free sweeps
+  PackedTerms packed;                // in place of the problem's own where it is in use
+  std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by matrix-free sweeps that are not packed
   std::vector<double> u;             // rows
   std::vector<double> q;             // rows: what the sweeps use for q and C, with a proximal term or without
   std::vector<double> compliance;    //
@@ -314,6 +316,8 @@ void proximal(const Problem& problem, int max_solves, double acceptable, Workspa
 bool suits_sparse(const Problem& problem);
 /// Whether one solve of sparse_newton() takes no longer than so many sweeps. @pre suits_sparse()
 bool sparse_pays(const Problem& problem, double sweeps, Workspace::Memory& m);
+/// Of one solve of sparse_newton() in the unit of sweep_cost(). @pre The structure of the problem is found.
+double sparse_cost(const Problem& problem, const Workspace::Memory& m);
 /// Newton's method over the motions of subsystems, whatever their number; see sparse_newton.cc. What is best
 /// is left in m.best, where it begins. @pre suits_sparse(); check() of what to start from, and the measure is
 /// scaled: m.rho is there.

@@ -180,6 +180,8 @@ void begin(const Problem& p, const Settings& settings, Workspace::Memory& m) {
   m.best_residual = kInfinity;
   m.local.all3 = std::all_of(p.blocks.begin(), p.blocks.end(), [](const Block& b) { return b.size == 3; });
   m.target = settings.tolerance * norm_q(p) + settings.absolute;
+  m.packed.in_use = settings.method != Method::kQuickstep && suits_packing(p);
+  if (m.packed.in_use) pack_terms(p, m.packed);
   m.rho.resize(settings.measure == Measure::kScaled ? p.block_count() : 0);
   if (m.rho.empty()) return;
   if (settings.rho.empty())

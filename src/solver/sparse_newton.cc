@@ -357,10 +357,18 @@ bool suits_sparse(const Problem& p) {
   });
 }
 
+namespace {
+
+constexpr double kFactorSpeed = 0.25;  // time of a multiplication in the factorisation relative to a sweep's
+constexpr double kPasses = 6.0;        // sweeps that the rest of a solve takes: matrices, search, velocities
+
+}  // namespace
+
+double sparse_cost(const Problem& p, const Workspace::Memory& m) {
+  return kFactorSpeed * m.sparse.factors.factor_cost() + kPasses * sweep_cost(p);
+}
+
 bool sparse_pays(const Problem& p, double sweeps, Workspace::Memory& m) {
-  constexpr double kFactorSpeed =
-      0.25;                        // time of a multiplication in the factorisation relative to a sweep's
-  constexpr double kPasses = 6.0;  // sweeps that the rest of a solve takes: matrices, search, velocities
   const double most = (sweeps - kPasses) * sweep_cost(p) / kFactorSpeed;
   return most > 0 && find_sparse_structure(p, most, m.sparse);
 }

@@ -107,6 +107,7 @@ solver::IslandSettings island_settings(const Task& t) {
   solver::IslandSettings out{.solver = solver_settings(s, t.slot.island.problem.rows()),
                              .step = t.h,
                              .usual = t.w.scales.speed,
+                             .fall = t.h * t.w.model.gravity.norm(),
                              .restitution_threshold = s.restitution_threshold,
                              .slow = s.acceptable,
                              .stops_at_start = s.integrator == Integrator::kRk4,
