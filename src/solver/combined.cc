@@ -67,7 +67,9 @@ void back_to_best(Workspace::Memory& m, std::span<double> lambda) {
 enum class Ready { kUnknown, kYes, kNo };
 
 /// Whether newton goes by motions wherever it is tried after sweeps.
-bool goes_by_motions(const Problem& p, const Workspace::Memory& m) { return !m.rho.empty() && suits_sparse(p); }
+bool goes_by_motions(const Problem& p, const Workspace::Memory& m) {
+  return !m.rho.empty() && suits_sparse(p);
+}
 
 /// Cost of one Newton step in the unit of sweep_cost; prepares newton on first use.
 double step_cost(const Problem& p, const Settings& settings, Workspace::Memory& m, Ready& ready) {

@@ -85,7 +85,8 @@ void prepare_large(Island& i, const IslandSettings& s, double square_of_motion, 
 /// What moves is left where Newton's method stalls at a share of that motion and of what impulses have to do
 /// about it (the residual without any), and a robot is solved to a hundred-thousandth. What rests, what a
 /// loop holds, and joints of what touches nothing, are solved to the tolerance.
-void ask_of_motion(const Island& i, const IslandSettings& s, double square_of_motion, IslandWorkspace& ws, Settings& settings) {
+void ask_of_motion(const Island& i, const IslandSettings& s, double square_of_motion, IslandWorkspace& ws,
+                   Settings& settings) {
   bool touches = false;
   for (const IslandBlock& block : i.blocks) {
     if (block.holds) return;
@@ -97,10 +98,9 @@ void ask_of_motion(const Island& i, const IslandSettings& s, double square_of_mo
   follow_motion(i.loose, std::sqrt(square_of_motion), needed, settings);
   if (i.loose || is_soon_exact(i.problem)) return;
   const double unit = std::sqrt(static_cast<double>(i.problem.rows()));
-  follow_tangle({.motion = std::sqrt(square_of_motion),
-                 .change = residual_of(i, i.lambda, ws),
-                 .fall = s.fall * unit},
-                settings);
+  follow_tangle(
+      {.motion = std::sqrt(square_of_motion), .change = residual_of(i, i.lambda, ws), .fall = s.fall * unit},
+      settings);
 }
 
 void state_velocities(Island& i) {

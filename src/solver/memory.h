@@ -263,10 +263,11 @@ struct Workspace::Memory {
   WalkMemory walk;
   std::unique_ptr<HeldMemory> held;
   LocalBlocks local;
-  PackedTerms packed;                // in place of the problem's own where it is in use
-  std::vector<double> velocity;      // velocities(): M⁻¹Jᵀλ, kept up to date by matrix-free sweeps that are not packed
-  std::vector<double> u;             // rows
-  std::vector<double> q;             // rows: what the sweeps use for q and C, with a proximal term or without
+  PackedTerms packed;  // in place of the problem's own where it is in use
+  std::vector<double>
+      velocity;           // velocities(): M⁻¹Jᵀλ, kept up to date by matrix-free sweeps that are not packed
+  std::vector<double> u;  // rows
+  std::vector<double> q;  // rows: what the sweeps use for q and C, with a proximal term or without
   std::vector<double> compliance;    //
   std::vector<double> rho;           // blocks; empty for Measure::kUnit
   std::vector<double> best, best_u;  // rows: impulses with the smallest residual so far, and their velocities

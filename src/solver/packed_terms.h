@@ -21,12 +21,12 @@ namespace karakuri::solver {
 
 struct PackedTerms {
   bool in_use = false;
-  std::vector<std::int32_t> start;  // by block: its first four; one more for the end
-  std::vector<std::int32_t> at;     // by four: where it is in y
-  std::vector<std::size_t> value;   // by block: where its rows begin in `values`
-  std::vector<double> values;       // by four: a row of the block after the other
-  std::vector<double> y;            // velocities, those of each subsystem filled up to whole fours
-  std::vector<double> root;         // by velocity: √m⁻¹
+  std::vector<std::int32_t> start;   // by block: its first four; one more for the end
+  std::vector<std::int32_t> at;      // by four: where it is in y
+  std::vector<std::size_t> value;    // by block: where its rows begin in `values`
+  std::vector<double> values;        // by four: a row of the block after the other
+  std::vector<double> y;             // velocities, those of each subsystem filled up to whole fours
+  std::vector<double> root;          // by velocity: √m⁻¹
   std::vector<std::int32_t> places;  // by subsystem: its first in y
 };
 
@@ -54,7 +54,8 @@ inline void packed_velocity(const PackedTerms& t, int block, int size, double* u
   for (int r = 0; r < size; ++r, k += 4) {
     V4 sum = broadcast(0.0);
     const double* row = k;
-    for (std::int32_t f = first; f < end; ++f, row += 4 * size) sum += load4(row) * load4(t.y.data() + t.at[f]);
+    for (std::int32_t f = first; f < end; ++f, row += 4 * size)
+      sum += load4(row) * load4(t.y.data() + t.at[f]);
     u[r] = sum4(sum);
   }
 }
