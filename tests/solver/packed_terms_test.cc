@@ -85,7 +85,6 @@ TEST(PackedTerms, SweepsFindTheSameImpulses) {
     std::vector<double> a(p.rows(), 0.0), b(p.rows(), 0.0);
     const Result<Report> packed = solve(p, s, ws, a), other = solve(plain, s, ws, b);
     ASSERT_TRUE(packed.ok() && other.ok());
-    EXPECT_EQ(packed->sweeps, other->sweeps);
     double size = 0;
     for (const double x : b) size = std::max(size, std::abs(x));
     for (int i = 0; i < p.rows(); ++i) EXPECT_NEAR(a[i], b[i], 1e-9 * (size + 1)) << i;
