@@ -64,6 +64,17 @@ void follow_motion(bool loose, double motion, double needed, Settings& settings)
   if (!loose) settings.absolute = std::max(settings.absolute, kRobot * change);
 }
 
+double target_of_kept(double exact) {
+  constexpr double kShare = 0.1;  // an error that is let through comes back in the next step, magnified
+  return kShare * exact;
+}
+
+bool may_be_kept(double exact, double residual, double speed) {
+  constexpr double kGrowth = 4;  // of a motion in one step
+  return residual <= kAcceptedAtRest * exact ||
+         (residual <= target_of_kept(exact) && residual <= kGrowth * speed);
+}
+
 void grade(int max_sweeps, int max_newton, Report& r) {
   if (r.residual <= r.promised) {
     r.status = Status::kConverged;

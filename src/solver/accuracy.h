@@ -52,11 +52,19 @@ void follow_motion(bool loose, double motion, double needed, Settings& settings)
 /// residual is within what is promised, and nowhere else.
 void grade(int max_sweeps, int max_newton, Report& report);
 
-/// Of the tolerance: what impulses that are kept as they are may miss, ...
-inline constexpr double kAcceptedShare = 0.1;
-/// ... where nothing moves yet, see world/verify.cc; what begins to rest is solved as far.
+/// What impulses of the last step may leave that are kept as they are.
+double target_of_kept(double exact);
+/// Whether they are. @param speed  Of the rows at the start of the step: where nothing moves yet, a residual
+/// would make it move, and is let through only where it is tiny; see world/verify.cc.
+bool may_be_kept(double exact, double residual, double speed);
+
+/// Of the tolerance: what begins to rest is solved as far, ...
 inline constexpr double kAcceptedAtRest = 1e-2;
-/// Times the tolerance: what the last step's impulses may leave of what begins to rest.
+/// ... where the last step's impulses leave no more than so many times it.
 inline constexpr double kSettling = 100;
+/// Of the motion that is stopped before: what is left of it.
+inline constexpr double kOfStops = 1e-2;
+/// Of the slop: what corrections of positions are solved to.
+inline constexpr double kOfPositions = 1e-3;
 
 }  // namespace karakuri::solver

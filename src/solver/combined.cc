@@ -24,32 +24,7 @@ namespace karakuri::solver {
 
 namespace {
 
-constexpr double kLocalCost = 60.0;  // multiplications worth of one local solve
-
-}  // namespace
-
-double sweep_cost(const Problem& p) {
-  const double local = kLocalCost * p.block_count();
-  switch (p.storage) {
-    case OperatorKind::kDense: return local + static_cast<double>(p.rows()) * p.rows();
-    case OperatorKind::kBlockSparse: return local + static_cast<double>(p.entry_values.size());
-    case OperatorKind::kMatrixFree: return local + 2.0 * static_cast<double>(p.jacobian.size());
-  }
-  return local;
-}
-
-double proximal_cost(const Problem& p) {
-  // of a small dense problem the motions are not known; robots and stacks have about half as many as rows
-  const double motions = p.storage == OperatorKind::kMatrixFree ? p.velocities() : 0.5 * p.rows();
-  return motions * motions * (p.rows() + motions / 3);
-}
-
-namespace {
-
 constexpr int kProximalSolves = 12;
-constexpr double kProximalCost = 30.0;
-constexpr double kNearlyRight = 1e-3;
-constexpr int kMostMotions = 128;  // above this, sweeps are tried first
 constexpr int kFirstSweeps = 100;
 constexpr int kFirstSolves = 15;
 constexpr int kMostSparse = 400;
@@ -103,53 +78,6 @@ void from_pyramid(const Problem& p, const Settings& settings, int solves, Worksp
   if (m.budget.spent()) return;
   if (!std::isfinite(check(p, lambda, m))) return;
   if (prepare_newton(p, m)) newton(p, solves, m, lambda, report);
-}
-
-bool takes_proximal(const Problem& p, const Workspace::Memory& m) {
-  return !m.rho.empty() && suits_proximal(p, kMostMotions);
-}
-
-bool is_nearly_right(const Problem& p, const Workspace::Memory& m) {
-  return m.best_residual < kNearlyRight * norm_q(p);
-}
-
-/// Whether proximal() is worth trying first: its solves cost no more than a few sweeps, or the impulses
-/// are nearly right already. Loose things that fall on each other are neither.
-bool wants_proximal(const Problem& p, const Workspace::Memory& m) {
-  return takes_proximal(p, m) && (proximal_cost(p) < kProximalCost * sweep_cost(p) || is_nearly_right(p, m));
-}
-
-/// How many contacts the farthest subsystem is from what does not move.
-int height_of(const Problem& p, std::vector<int>& level) {
-  level.assign(p.subsystems.size(), 0);
-  for (int b = 0; b < p.block_count(); ++b)
-    if (p.term_start[b + 1] - p.term_start[b] == 1) level[p.terms[p.term_start[b]].subsystem] = 1;
-  for (int now = 1;; ++now) {
-    bool any = false;
-    for (int b = 0; b < p.block_count(); ++b) {
-      const int first = p.term_start[b], end = p.term_start[b + 1];
-      const auto is_now = [&](int t) { return level[p.terms[t].subsystem] == now; };
-      bool touches = false;
-      for (int t = first; t < end && end - first > 1; ++t) touches = touches || is_now(t);
-      for (int t = first; t < end && touches; ++t) {
-        int& there = level[p.terms[t].subsystem];
-        if (there == 0) there = now + 1, any = true;
-      }
-    }
-    if (!any) return now;
-  }
-}
-
-/// Whether Newton's method over the motions of bodies is worth trying first. Sweeps hand a load on from body
-/// to body and need about the square of the height for it; a few linear solves do not depend on that.
-bool wants_sparse(const Problem& p, Workspace::Memory& m) {
-  constexpr double kTypicalSolves = 8.0;
-  // of trees, measured, 25 solves are as dear as the sweeps that are enough
-  const bool bodies =
-      std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
-  if (!bodies || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;
-  const double height = height_of(p, m.sparse.level);
-  return sparse_pays(p, height * height / kTypicalSolves, m);
 }
 
 /// @return Whether nothing more is to be done.

@@ -123,7 +123,7 @@ void stop(Island& i, Settings settings, IslandWorkspace& ws) {
   if (ws.picks.empty()) return;
   extract(i.problem, ws.picks, ws.part);
   take_velocities(i, ws);
-  settings.tolerance = 1e-2;
+  settings.tolerance = kOfStops;
   settings.absolute = 0;
   bool refused = false;
   solve_or_default(ws.part, settings, i, ws.solver, ws.part_lambda, &refused);

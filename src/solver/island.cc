@@ -175,7 +175,6 @@ void let_positions_give_way(const Island& i, IslandWorkspace& ws) {
 
 void correct_positions(Island& i, const IslandSettings& s, IslandWorkspace& ws) {
   constexpr int kMostSweeps = 20;
-  constexpr double kExact = 1e-3;  // of the slop
   if (!s.correction.wanted || !is_too_deep(i, s.correction)) return;
   pick_positions(i, s.correction, ws);
   extract(i.problem, ws.picks, ws.part);
@@ -185,7 +184,7 @@ void correct_positions(Island& i, const IslandSettings& s, IslandWorkspace& ws) 
   Settings settings = s.solver;
   settings.method = Method::kDefault;
   settings.max_sweeps = std::min(settings.max_sweeps, kMostSweeps);
-  settings.absolute = kExact * s.correction.slop;
+  settings.absolute = kOfPositions * s.correction.slop;
   settings.acceptable = 0;
   const bool swept = has_few_motions(i.problem) || i.report.method == Method::kBlock;
   if (i.loose && swept) settings.max_newton = 0;

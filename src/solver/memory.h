@@ -284,10 +284,23 @@ struct Workspace::Memory {
 /// Residual of λ in the measure asked for; fills m.u, and keeps λ as m.best if it is the best so far.
 double check(const Problem& problem, std::span<const double> lambda, Workspace::Memory& m);
 
+// ---- choose.cc
+
 /// Multiplications, about, of one pass over all blocks, which is also about what check() takes.
 double sweep_cost(const Problem& problem);
 /// Of one solve of proximal().
 double proximal_cost(const Problem& problem);
+/// Whether proximal() can be tried.
+bool takes_proximal(const Problem& problem, const Workspace::Memory& m);
+bool is_nearly_right(const Problem& problem, const Workspace::Memory& m);
+/// Whether proximal() is worth trying first: its solves cost no more than a few sweeps, or the impulses
+/// are nearly right already. Loose things that fall on each other are neither.
+bool wants_proximal(const Problem& problem, const Workspace::Memory& m);
+/// Whether Newton's method over the motions of bodies is worth trying first. Sweeps hand a load on from body
+/// to body and need about the square of the height for it; a few linear solves do not depend on that.
+bool wants_sparse(const Problem& problem, Workspace::Memory& m);
+
+// ----
 
 /// One method each: impulses in and out, sweeps or iterations spent; the caller checks and reports.
 /// Prepares local solves with m.compliance.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dynamics/response_sides.h"
 #include "solver/choose.h"
 
 namespace karakuri::world_detail {
@@ -63,20 +64,6 @@ void assemble_dense(const World::Impl& w, BlockList blocks, Slot& slot) {
       w.model, slot.state.impulses, w.ws, slot.response,
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(p.dense.data(), n, n, Eigen::OuterStride<>(n)));
 }
-
-}  // namespace
-
-void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
-                 std::vector<std::int32_t>& side_of) {
-  start.assign(rows + 2, 0);
-  for (const ResponseBuffers::Side& side : b.sides) ++start[side.row + 2];
-  for (std::size_t i = 2; i < start.size(); ++i) start[i] += start[i - 1];
-  side_of.resize(b.sides.size());
-  for (std::size_t s = 0; s < b.sides.size(); ++s)
-    side_of[start[b.sides[s].row + 1]++] = static_cast<std::int32_t>(s);
-}
-
-namespace {
 
 /// Adds what one side of a row does to its tree.
 void add_side(const World::Impl& w, const ResponseBuffers& b, int side, int first_v, double* inverse_mass,

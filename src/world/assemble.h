@@ -18,10 +18,6 @@ void assemble_written_out(const World::Impl& w, BlockList blocks, Slot& slot);
 /// @pre slot.state.impulses
 bool assemble_carried(const World::Impl& w, BlockList blocks, Slot& slot);
 
-/// Which sides of `b` each row has: side_of[start[row]] to side_of[start[row + 1]], excluded.
-void index_sides(const ResponseBuffers& b, std::size_t rows, std::vector<std::int32_t>& start,
-                 std::vector<std::int32_t>& side_of);
-
 /// slot.island.problem: only the laws, no operator.
 void state_laws(const World::Impl& w, BlockList blocks, Slot& slot);
 

@@ -1,4 +1,4 @@
-// How far positions are corrected. The pseudo-impulses p of solve_islands.cc (3) shift positions by
+// How far positions are corrected. The pseudo-impulses p of solver/island.h (3) shift positions by
 //   s = M^-1 J^T p                                                                                        (1)
 // A contact near a joint's axis, or one of several that contradict each other, may ask for a large motion to
 // gain a small distance. So rows give way,

@@ -49,7 +49,6 @@ using world_detail::for_each_of;
 using world_detail::is_driven_freely;
 using world_detail::kFarTurn;
 using world_detail::kLittle;
-using world_detail::kWideOpen;
 using world_detail::look;
 using world_detail::loops_contradict;
 using world_detail::part_of_end;

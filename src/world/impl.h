@@ -24,12 +24,11 @@
 #include "solver/mobility_root.h"
 #include "solver/rigid_islands.h"
 #include "world/loop_stage.h"
+#include "world/persistent.h"
 
 namespace karakuri {
 
 namespace world_detail {
-
-using LinkPair = std::pair<LinkId, LinkId>;
 
 /// A shape on a body. The index of a collider is the id of its proxy in the broad phase.
 struct BodyShape {
@@ -45,81 +44,6 @@ struct BodyShape {
 
 /// Of the shape, in the world.
 Transform pose_of(const Workspace& ws, const BodyShape& shape);
-
-struct TreeStatus {
-  std::uint8_t awake = 1;
-  std::uint8_t kinematic = 0;
-  std::uint8_t quarantined = 0;
-  double still = 0;  // for how long it has been slow [s]
-  // Energy that the integrator has lost and may give back, see energy_ledger.cc [J]; at first as much as it
-  // may be wrong by.
-  double credit = std::numeric_limits<double>::infinity();
-
-  bool responds() const { return awake && !kinematic && !quarantined; }
-};
-
-struct SpringSlot {
-  PointSpring spring;
-  Vec3 impulse = Vec3::Zero();  // warm start
-  std::uint32_t generation = 1;
-  std::uint8_t used = 0;
-};
-
-struct PendingForce {
-  LinkId link;
-  Vec3 p_L, force, moment;
-};
-
-/// How the trees hang together otherwise than in the scene as it was made: what is there now, however it came
-/// to be.
-struct Structure {
-  std::vector<HungLink> hung;    // see Mechanism::rehang(); a link once at most
-  std::vector<LinkPair> parted;  // by cuts: they never touch again; a pair once at most
-  bool operator==(const Structure& o) const;
-};
-
-/// A change of the trees: a joint is cut, or one is made that makes two trees one.
-struct TreeEdit {
-  bool joins = false;
-  JointId cut;     // the joint
-  Transform X_WL;  // where its child was then
-  Joint made;      // as for Mechanism::graft()
-};
-
-struct Breaking {
-  JointId joint;
-  double force = 0, moment = 0;  // [N, N m]
-};
-
-/// Everything that a snapshot saves. serialize.cc lists it once, for writing, reading and hashing.
-struct Persistent {
-  State state;
-  std::vector<double> q_before, v_before;           // nq, nv; at the start of the last step
-  double h_before = 0;                              // length of the last step [s]
-  std::vector<double> effort;                       // nv; set_effort()
-  std::vector<Drive> drives;                        // nv
-  std::vector<double> drive_effort;                 // nv; what the drives gave in the last step
-  std::vector<double> limit_impulse;                // nv; signed, towards greater q
-  std::vector<double> friction_impulse;             // nv
-  std::vector<double> drive_impulse;                // nv
-  std::vector<std::array<double, 6>> loop_impulse;  // by loop
-  std::vector<std::array<double, 6>> loop_bounce;   // by loop: of bouncing and of loops.cc, besides
-  std::vector<double> loop_chord;                   // by loop: share of the chord that the next step takes
-  std::vector<std::array<double, 3>> relation_impulse;  // by Model::relations, see relation_slot()
-  std::vector<double> relation_chord;                   // as loop_chord
-  std::vector<Contact> contacts;                        // by pair of colliders, ascending
-  std::vector<TreeStatus> trees;                        // by tree
-  std::vector<SpringSlot> springs;
-  std::vector<PendingForce> forces;   // of the next step
-  std::vector<PendingForce> applied;  // of the last step
-  Structure structure;
-  std::vector<Attachment> attached;  // their loops follow those of the scene in Model::loops, in this order
-  std::uint64_t attach_count = 0;    // ever
-  std::vector<Breaking> breaking;
-  Vec3 gravity = kEarthGravity;  // Model::gravity is a copy that the dynamics read
-  Random random;
-  std::uint64_t steps = 0;
-};
 
 /// Work of what is kinematic through loops that are held [J].
 struct HeldWork {
@@ -189,12 +113,6 @@ struct Carried {
   solver::MobilityRoot factor;
 };
 
-/// What is wrong with shapes and pairs that never touch; make.cc.
-void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws);
-void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws);
-/// What is wrong with the settings, by themselves and for the scene; make.cc.
-std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
-
 /// Scratch of assemble.cc.
 struct Statement {
   explicit Statement(std::size_t trees) : tree_subsystem(trees, -1) {
@@ -245,37 +163,18 @@ struct FoundContacts {
   std::vector<Manifold> manifolds;
 };
 
-/// Where the impulse of a coupling or tendon is kept in Persistent::relation_impulse.
-inline int relation_slot(RowSource source) {
-  return source == RowSource::kTendonHigh ? 1 : source == RowSource::kTendonSpring ? 2 : 0;
-}
+/// What does not change between edits of the scene.
+struct SceneTables {
+  SceneTables(Scene s, Model m, const WorldSettings& wanted)
+      : scene(std::move(s)), model(std::move(m)), given(wanted) {}
 
-/// Of the limits of a distance, whose impulse is kept with this sign as the loop's first.
-inline double loop_limit_sign(RowSource source) { return source == RowSource::kLoopLow ? 1 : -1; }
-
-/// Whether it may be set; world.cc.
-bool is_possible(const Drive& drive);
-bool is_possible(const Model& model, const PointSpring& spring);
-
-/// The smaller of the drive's and the joint's limit.
-double drive_limit(const Model& model, const Drive& drive, int dof);
-
-/// +1 for a row of the lower limit of its dof, -1 for one of the upper.
-double limit_sign(const Model& model, const Workspace& ws, const Rows& rows, const RowBlock& block);
-
-}  // namespace world_detail
-
-struct World::Impl : world_detail::Persistent {
-  Impl(Scene scene, Model model, const WorldSettings& settings);
-
-  // ---- constant between edits
   Scene scene;
   Model model;
   WorldSettings given;     // by the user: numbers may be kFromScene
   Scales scales;           // of the scene as it was made
   WorldSettings settings;  // what the step reads: resolve_settings()
   std::vector<ColliderInfo> collider_infos;
-  std::vector<world_detail::BodyShape> colliders;
+  std::vector<BodyShape> colliders;
   std::vector<Surface> surfaces;  // material x material
   int material_count = 0;
   std::vector<double> tree_mass;      // by tree [kg]
@@ -315,8 +214,12 @@ struct World::Impl : world_detail::Persistent {
   std::shared_ptr<const Mechanism> made;     // the scene's as it was made; none: it still is
   std::vector<std::int32_t> collider_start;  // by slot of a link: its first collider; one more for the end
   std::uint64_t scene_stamp = 0;             // World::scene_stamp()
+};
 
-  // ---- kept, but not needed to go on: rebuilt after a restore
+/// Kept, but not needed to go on, since a restore builds it anew; and what a step works with throughout.
+struct Means {
+  explicit Means(const Model& model) : ws(model) {}
+
   collision_detail::ClusteredBroadphase broadphase;  // links of a tree move together
   struct PairMemory {
     ProxyPair pair;
@@ -324,24 +227,50 @@ struct World::Impl : world_detail::Persistent {
   };
   std::vector<PairMemory> pairs, pairs_before;
   std::vector<std::function<void(World&)>> hooks;
-
-  // ---- scratch of one step
   Parallel parallel{1};
-  std::vector<world_detail::Slot> slots;  // by thread
+  std::vector<Slot> slots;  // by thread
   Workspace ws;
-  std::vector<double> tau, acceleration, v_free, shift, move;  // nv
+  State known;  // whose poses and velocities are in ws, as the last step left them; without coordinates: none
+  bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
+  double h_now = 0;               // length of the step that is under way; 0 between steps [s]
+  std::vector<JointId> broken;    // in this step
+};
+
+/// Before anything touches.
+struct FreeMotionData {
+  std::vector<double> tau, acceleration, v_free;  // nv
   std::vector<double> implicit;  // nv: h (d + h k) of springs, dampers and drives, in ws.diagonal besides
                                  // armature, of dofs on which they act at the end of the step; 0: others
-  std::vector<double> v_trial;   // nv: with the impulses of the last step, of trees whose islands are tried
   std::vector<Force> f_ext;      // by body
+  std::vector<Workspace::Velocity> free_velocity;  // of bodies, at v_free; ws.velocity is that at the start
+  std::vector<std::uint8_t> drive_is_row;          // by dof
+  std::vector<std::uint8_t> drive_overruns;  // by dof: it would exceed its limit in this step, were it no row
+};
+
+/// What touches, and what the motion of a solution meets (continuous.cc).
+struct ContactData {
   std::vector<Contact> contacts_before;
   std::vector<double> reach;  // by collider: how far it looks and moves in this step [m]
   std::vector<Transform> collider_pose;
   std::vector<std::uint8_t> collider_awake;
   std::vector<std::uint8_t> collider_placed;  // it sleeps or stands still, and its pose and box are known
-  std::vector<world_detail::FoundContacts> found;   // by batch
-  std::vector<Workspace::Velocity> free_velocity;   // of bodies, at v_free; ws.velocity is that at the start
-  std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
+  std::vector<FoundContacts> found;           // by batch
+  std::vector<std::uint8_t> fast;             // by collider
+  struct Path {
+    Sweep sweep;
+    Aabb box;  // about all of its way
+  };
+  std::vector<Path> paths;               // by collider, of those that are asked for
+  std::vector<std::uint8_t> path_known;  // by collider
+  std::vector<Contact> swept;            // that the motion of a solution meets
+  std::vector<Manifold> swept_manifolds;
+  std::vector<ImpulseRow> penalty_rows;
+  std::vector<double> penalty_impulses;
+  std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
+};
+
+/// Rows, islands and their impulses.
+struct IslandData {
   Rows rows;
   std::vector<double> row_velocity;     // J v at the start, then at the end of the step
   std::vector<double> row_trial;        // J v with the impulses of the last step
@@ -357,41 +286,44 @@ struct World::Impl : world_detail::Persistent {
   std::vector<std::int32_t> parent;     // by tree: union-find
   std::vector<std::int32_t> island_at;  // by tree
   std::vector<std::int32_t> block_island;  // by block
-  std::vector<world_detail::Island> islands;
+  std::vector<Island> islands;
   std::vector<std::int32_t> island_blocks;
   std::vector<std::int32_t> solve_order, solve_batches;  // islands that are to be solved, and where in
                                                          // `order` each batch begins; one more for the end
-  std::vector<double> stage_q, sum_v, rate_q, sum_q;     // RK4
-  std::vector<double> held_effort, stage_effort, stage_diagonal;  // nv; RK4
-  std::vector<Force> held_force;                                  // by body; RK4
-  std::vector<std::uint8_t> drive_is_row;                         // by dof
-  std::vector<std::uint8_t> drive_overruns;  // by dof: it would exceed its limit in this step, were it no row
-  bool is_shifted = false;                   // any position is corrected in this step
-  std::vector<double> shifted;               // by tree: how far a correction moves any of its shapes [m]
-  std::vector<double> shift_warranted;       // by tree: how far its depths warrant [m]
-  std::vector<ImpulseRow> penalty_rows;
-  std::vector<double> penalty_impulses;
-  std::vector<std::uint8_t> fast;       // by collider
-  std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
-  struct Path {
-    Sweep sweep;
-    Aabb box;  // about all of its way
-  };
-  std::vector<Path> paths;               // by collider, of those that are asked for
-  std::vector<std::uint8_t> path_known;  // by collider
-  std::vector<Contact> swept;            // that the motion of a solution meets, see continuous.cc
-  std::vector<Manifold> swept_manifolds;
-  std::vector<double> v_end;  // nv: velocities that the impulses give, at the end of the step
-  std::vector<double> v_whole, way, share_of_way;     // nv; energy_ledger.cc
-  std::vector<world_detail::EnergyAccount> accounts;  // by tree
-  std::vector<std::uint8_t>
-      plain;  // by tree: moves by its velocity at the end of the step, see move_bodies.cc
-  Integrator integrator_of(int tree) const {
-    return plain[tree] ? Integrator::kSemiImplicit : settings.integrator;
-  }
+  std::vector<double> v_trial;  // nv: with the impulses of the last step, of trees whose islands are tried
+  std::vector<Workspace::Velocity> trial_velocity;  // at the impulses of the last step
+};
+
+/// From the velocities at the end of a step to its positions.
+struct MotionData {
+  explicit MotionData(const Model& model) : stage(model), state_free(model), ahead(model) {}
+
+  std::vector<double> v_end;            // nv: velocities that the impulses give, at the end of the step
+  std::vector<double> shift, move;      // nv
+  bool is_shifted = false;              // any position is corrected in this step
+  std::vector<double> shifted;          // by tree: how far a correction moves any of its shapes [m]
+  std::vector<double> shift_warranted;  // by tree: how far its depths warrant [m]
+  std::vector<std::uint8_t> plain;      // by tree: moves by its velocity at the end, see move_bodies.cc
   std::vector<std::uint8_t> slowed;  // by tree: whether it was slowed down before what it would have passed
   double motion_lost = 0;            // by that [m]
   LinkId motion_lost_by;
+  std::vector<double> free_until,
+      free_within;                   // by tree: share of the step that it, and what is in it, moves
+  std::vector<double> limit_before;  // nv
+  State stage, state_free, ahead;
+  std::vector<double> stage_q, sum_v, rate_q, sum_q;              // RK4
+  std::vector<double> held_effort, stage_effort, stage_diagonal;  // nv; RK4
+  std::vector<Force> held_force;                                  // by body; RK4
+};
+
+/// Loops that are held by position, and trees that keep their momentum (keep_momentum.cc).
+struct MomentumData {
+  LoopStage loop_stage;
+  std::vector<double>
+      given_by_loops;  // by tree: by what is kinematic, through the loops that loops.cc holds [J]
+  std::vector<std::array<double, 6>>
+      loop_turning;                               // by loop: impulses by which loops.cc holds it in the step
+  std::vector<std::array<double, 2>> loop_speed;  // by loop: of what is kinematic at the start [m/s, rad/s]
   struct Floating {
     bool keeps = false;    // a tree of several bodies: its momentum is kept
     bool free = false;     // on a free joint, and nothing fixed touches it
@@ -407,31 +339,27 @@ struct World::Impl : world_detail::Persistent {
   std::vector<TreeMotion> group_wanted, group_now;             // of one set
   std::vector<std::pair<std::int32_t, std::int32_t>> members;  // of all sets: its leader, the tree
   bool any_groups = false;
-  std::vector<double> free_until,
-      free_within;                   // by tree: share of the step that it, and what is in it, moves
-  std::vector<double> limit_before;  // nv
-  std::vector<double> still_of_set;  // by tree
-  std::vector<double>
-      given_by_loops;  // by tree: by what is kinematic, through the loops that loops.cc holds [J]
-  std::vector<std::array<double, 6>>
-      loop_turning;                               // by loop: impulses by which loops.cc holds it in the step
-  std::vector<std::array<double, 2>> loop_speed;  // by loop: of what is kinematic at the start [m/s, rad/s]
-  std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
-  State stage, state_free, ahead;
-  world_detail::LoopStage loop_stage;
-  bool has_unresponsive = false;  // trees that are awake but kinematic, or quarantined
-  double h_now = 0;               // length of the step that is under way; 0 between steps [s]
-  State known;  // whose poses and velocities are in ws, as the last step left them; without coordinates: none
+};
 
-  std::vector<JointId> broken;  // in this step
+/// energy_ledger.cc
+struct LedgerData {
+  std::vector<double> v_whole, way, share_of_way;                                 // nv
+  std::vector<EnergyAccount> accounts;                                            // by tree
+  double energy_made = 0, energy_taken = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
+  LinkId energy_made_by;
+};
 
-  // ---- read-out
+/// What is told of the step, and of the present and the last state where it is asked for.
+struct ReadOut {
+  explicit ReadOut(const Model& model)
+      : view(model), past(model), past_forces(model.bodies.size()), past_state(model) {}
+
   std::vector<Event> events;
   StepTimes times;
   StepReport report;
-  double energy_made = 0, energy_taken = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
-  LinkId energy_made_by;
-  mutable Workspace view;  // poses and velocities of the present state, where `view_fresh`
+  std::vector<double> still_of_set;     // by tree
+  std::vector<std::uint8_t> is_viewed;  // by tree: `view` has its poses at the end of the step
+  mutable Workspace view;               // poses and velocities of the present state, where `view_fresh`
   mutable bool view_fresh = false;
   mutable Broadphase view_boxes;  // of colliders, by their number, at the poses of `view`; for rays
   mutable bool view_boxes_fresh = false;
@@ -440,6 +368,50 @@ struct World::Impl : world_detail::Persistent {
   mutable std::vector<double> past_a, past_tau;  // nv
   mutable State past_state;
   mutable bool past_fresh = false;
+};
+
+/// What is wrong with shapes and pairs that never touch; make.cc.
+void check_shapes(const Scene& scene, std::vector<Diagnostic>& flaws);
+void check_no_contact(const Scene& scene, const Model& model, std::vector<Diagnostic>& flaws);
+/// What is wrong with the settings, by themselves and for the scene; make.cc.
+std::vector<Diagnostic> check_settings(const WorldSettings& settings, const Scene& scene);
+
+/// Where the impulse of a coupling or tendon is kept in Persistent::relation_impulse.
+inline int relation_slot(RowSource source) {
+  return source == RowSource::kTendonHigh ? 1 : source == RowSource::kTendonSpring ? 2 : 0;
+}
+
+/// Of the limits of a distance, whose impulse is kept with this sign as the loop's first.
+inline double loop_limit_sign(RowSource source) { return source == RowSource::kLoopLow ? 1 : -1; }
+
+/// Whether it may be set; world.cc.
+bool is_possible(const Drive& drive);
+bool is_possible(const Model& model, const PointSpring& spring);
+
+/// The smaller of the drive's and the joint's limit.
+double drive_limit(const Model& model, const Drive& drive, int dof);
+
+/// +1 for a row of the lower limit of its dof, -1 for one of the upper.
+double limit_sign(const Model& model, const Workspace& ws, const Rows& rows, const RowBlock& block);
+
+}  // namespace world_detail
+
+/// Each base is one part of what there is, in the order in which a step fills them.
+struct World::Impl : world_detail::Persistent,
+                     world_detail::SceneTables,
+                     world_detail::Means,
+                     world_detail::FreeMotionData,
+                     world_detail::ContactData,
+                     world_detail::IslandData,
+                     world_detail::MotionData,
+                     world_detail::MomentumData,
+                     world_detail::LedgerData,
+                     world_detail::ReadOut {
+  Impl(Scene scene, Model model, const WorldSettings& settings);
+
+  Integrator integrator_of(int tree) const {
+    return plain[tree] ? Integrator::kSemiImplicit : settings.integrator;
+  }
 
   // ---- the parts of a step; equations and reasons stand in the files
   /// A step, or two of half its length where it moves something further than it can be followed, and so on.

@@ -245,17 +245,7 @@ void set_initial(World::Impl& w) {
 }  // namespace
 
 World::Impl::Impl(Scene s, Model m, const WorldSettings& wanted)
-    : scene(std::move(s)),
-      model(std::move(m)),
-      given(wanted),
-      ws(model),
-      stage(model),
-      state_free(model),
-      ahead(model),
-      view(model),
-      past(model),
-      past_forces(model.bodies.size()),
-      past_state(model) {
+    : SceneTables(std::move(s), std::move(m), wanted), Means(model), MotionData(model), ReadOut(model) {
   const std::size_t nq = model.nq, nv = model.nv, bodies = model.bodies.size(), count = model.trees.size();
   state = State(model);
   gravity = model.gravity;

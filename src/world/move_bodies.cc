@@ -8,9 +8,9 @@
 // is exact, while its inertia turns with it:
 //   L = I(q) w,  w+ = I(q+)^-1 L                                                                          (4)
 // In flight q+ turns by the velocity at the middle of the step, which makes the turning second order, and so
-// that its energy is kept, too; what turns further is followed within the step (free_spin.cc). By the
-// velocity at either end, its energy would rise or fall from step to step, to the most or the least that its
-// momentum allows.
+// that its energy is kept, too; what turns further is followed within the step (dynamics/free_spin.cc). By
+// the velocity at either end, its energy would rise or fall from step to step, to the most or the least that
+// its momentum allows.
 //
 // Explicit Euler moves by v, and RK4 by stages of its own (runge_kutta.cc). Neither can follow what turns by
 // more than a radian in a step, nor what continuous contact has stopped, nor what would be gone through at

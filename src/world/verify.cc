@@ -159,8 +159,6 @@ void answer_by_trial(World::Impl& w) {
   }
 }
 
-constexpr double kGrowth = 4;  // of a motion in one step
-
 }  // namespace
 
 void World::Impl::accept_what_holds(double h) {
@@ -178,10 +176,9 @@ void World::Impl::accept_what_holds(double h) {
   for (Island& island : islands) {
     if (island.solved) {
       const double unit = settings.tolerance * std::sqrt(static_cast<double>(island.rows));
-      const double target = solver::kAcceptedShare * unit;
+      const double target = solver::target_of_kept(unit);
       const double residual = residual_of(*this, island, h, slots[0]);
-      island.solved = residual <= solver::kAcceptedAtRest * unit ||
-                      (residual <= target && residual <= kGrowth * speed(*this, island));
+      island.solved = solver::may_be_kept(unit, residual, speed(*this, island));
       island.report = {
           .method = solver::Method::kBlock, .residual = residual, .target = target, .promised = unit};
       island.refused = false;

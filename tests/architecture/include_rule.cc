@@ -48,9 +48,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kEngineLi
 constexpr std::array kSolverInterface = {"solver/island.h",        "solver/rigid_islands.h",
                                          "solver/accuracy.h",      "solver/choose.h",
                                          "solver/mobility_root.h", "solver/position_correction.h"};
-/// Where `world` still solves linear equations itself: the rows of loops that it holds by position.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kStillInWorld = {
-    {{"src/world/loop_stage.h", "solver/envelope_ldl.h"}}};
 /// All that `world` may include of Eigen.
 constexpr std::array kPlainEigen = {"Eigen/Core", "Eigen/Geometry"};
 
@@ -118,12 +115,9 @@ std::optional<std::string> flaw_of_system_header(const Place& from, const std::s
 }
 
 /// What keeps `world` from solving anything.
-std::optional<std::string> flaw_of_solving(const std::string& file, const Place& from,
-                                           const std::string& header) {
+std::optional<std::string> flaw_of_solving(const Place& from, const std::string& header) {
   if (from.module != "world") return std::nullopt;
-  if (header.starts_with("solver/") && !any_names(kSolverInterface, header) &&
-      std::ranges::find(kStillInWorld, std::pair<std::string_view, std::string_view>(file, header)) ==
-          kStillInWorld.end())
+  if (header.starts_with("solver/") && !any_names(kSolverInterface, header))
     return "world states islands and solves none; the solver's inside is its own";
   if (header.starts_with("Eigen/") && !any_names(kPlainEigen, header))
     return "world factors nothing; decompositions belong into solver or dynamics";
@@ -165,7 +159,7 @@ void check_file(const fs::path& root, const fs::path& file, std::vector<std::str
       findings.push_back(fmt::format("{}:{}: {}", name, number, *flaw));
     if (!std::regex_match(line, match, include_line)) continue;
     auto flaw = flaw_of_include(from, match[1]);
-    if (!flaw) flaw = flaw_of_solving(name, from, match[1]);
+    if (!flaw) flaw = flaw_of_solving(from, match[1]);
     if (flaw) {
       findings.push_back(fmt::format("{}:{}: includes {}: {}", name, number, match[1].str(), *flaw));
     }
