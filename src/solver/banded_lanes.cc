@@ -250,6 +250,9 @@ class Work {
                      .promised = island.known.exact};
     island.report.newton_iterations = result.solves;
     grade(1, kMostSolvesOfAll, island.report);
+    if (!result.solved || island.report.status == Status::kConverged) return;
+    island.report.status = Status::kAccepted;  // as loose_goal() has it, above the target that ends it at once
+    island.report.ending = Ending::kAccuracy;
   }
 
   /// Energy that the impulses give, relative to those of free motion; never positive where they are solved.

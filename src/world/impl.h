@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collision/broadphase/clusters.h"
+#include "constraint/state_island.h"
 #include "karakuri/collision/ccd.h"
 #include "karakuri/collision/narrowphase.h"
 #include "karakuri/constraint/rows.h"
@@ -20,8 +21,6 @@
 #include "karakuri/model/recompile.h"
 #include "karakuri/world/scales.h"
 #include "karakuri/world/world.h"
-#include "solver/island.h"
-#include "solver/mobility_root.h"
 #include "solver/rigid_islands.h"
 #include "world/loop_stage.h"
 #include "world/persistent.h"
@@ -102,34 +101,6 @@ struct Island {
   bool answered = false;      // its trees' velocities are in v_answered
 };
 
-/// Of Rows::blocks: those of an island, or some of them, in ascending order.
-using BlockList = std::span<const std::int32_t>;
-
-/// Scratch of assemble_carried.cc: bodies that rows act on.
-struct Carried {
-  std::vector<std::int32_t> bodies;
-  std::vector<ImpulseRow> wrenches;  // six of each body
-  std::vector<double> mobility;      // what these do to each other
-  solver::MobilityRoot factor;
-};
-
-/// Scratch of assemble.cc.
-struct Statement {
-  explicit Statement(std::size_t trees) : tree_subsystem(trees, -1) {
-    constexpr int kUsual = 3 * 64;  // rows of an island: how many are near changes from step to step
-    gathered.reserve(kUsual);
-  }
-
-  std::vector<std::int32_t> tree_subsystem;  // kept at -1 between islands
-  std::span<const ImpulseRow> impulses;      // of the rows that are solved, in the order of their blocks
-  std::vector<ImpulseRow> gathered;          // where they do not lie side by side
-  bool may_walk = false;                     // along long trees
-  std::vector<ImpulseRow> written_out;       // without their sides on walked trees
-  std::vector<LinkResponse> link_responses;
-  Carried carried;
-  std::vector<std::int32_t> side_start, side_of, touched_trees, term_trees;
-};
-
 /// Scratch of one thread.
 struct Slot {
   explicit Slot(const Model& model) : response(model), state(model.trees.size()) {
@@ -140,7 +111,6 @@ struct Slot {
 
   CollisionWorkspace collision;
   ResponseBuffers response;
-  bool can_answer = false;  // whether `response` knows what impulses do to velocities
   Statement state;
   std::vector<std::int32_t> near, remote;  // blocks of the island, see solve_islands.cc
   solver::Island island;
@@ -506,7 +476,7 @@ struct World::Impl : world_detail::Persistent,
     return surfaces[colliders[first].material * material_count + colliders[second].material];
   }
   int tree_of_link(LinkId link) const;
-  world_detail::BlockList blocks_of(const world_detail::Island& island) const {
+  BlockList blocks_of(const world_detail::Island& island) const {
     return {island_blocks.data() + island.first_block, static_cast<std::size_t>(island.block_count)};
   }
   int root_of(int tree) const {

@@ -11,7 +11,6 @@
 
 namespace karakuri {
 
-using world_detail::BlockList;
 using world_detail::Island;
 using world_detail::Slot;
 
@@ -135,7 +134,7 @@ void scatter(const Task& t) {
 
 /// v+ of the island's trees where their responses are at hand; else move_bodies() finds it from the impulses.
 bool answer(const Task& t) {
-  if (!t.slot.can_answer) return false;
+  if (!t.slot.state.can_answer) return false;
   std::vector<double>& total = t.slot.given;
   total = t.slot.island.lambda;
   for (std::size_t k = 0; k < total.size(); ++k) total[k] += t.slot.island.bounce[k];
@@ -209,7 +208,7 @@ void pass_by(const Task& t) {
 
 void assemble(const Task& t) {
   world_detail::assemble(t.w, t.slot.near, t.slot);
-  if (t.slot.can_answer || t.slot.remote.empty()) return;
+  if (t.slot.state.can_answer || t.slot.remote.empty()) return;
   t.slot.remote.clear();  // what becomes of them could not be told
   const BlockList all = t.w.blocks_of(t.island);
   t.slot.near.assign(all.begin(), all.end());
@@ -219,7 +218,7 @@ void assemble(const Task& t) {
 void solve_near(const Task& t, Island& island) {
   assemble(t);
   state_rows(t);
-  const world_detail::OneSidedRows one_sided(t.w, t.slot.near, t.slot);
+  const OneSidedRows one_sided(world_detail::rows_on_trees(t.w), t.slot.near, t.slot.state);
   t.slot.island.one_sided = &one_sided;
   solver::solve(t.slot.island, island_settings(t), t.slot.solver);
   t.slot.island.one_sided = nullptr;

@@ -94,7 +94,7 @@ bool too_deep(const World::Impl& w, const RowBlock& block, double h) {
 
 /// Natural map of the island at (1); infinite where positions need correcting.
 double residual_of(const World::Impl& w, const Island& island, double h, Slot& slot) {
-  world_detail::state_laws(w, w.blocks_of(island), slot);
+  state_laws(w.rows, w.blocks_of(island), slot.island.problem);
   slot.island.lambda.clear();
   slot.island.u_free.clear();
   slot.island.rho.clear();

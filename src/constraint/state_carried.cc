@@ -4,11 +4,11 @@
 // move, solver/mobility_root.h, all trees being free to answer.
 #include <algorithm>
 
+#include "constraint/state_island.h"
 #include "core/simd.h"
 #include "solver/choose.h"
-#include "world/assemble.h"
 
-namespace karakuri::world_detail {
+namespace karakuri {
 
 using namespace simd;  // NOLINT: private to this file
 
@@ -19,12 +19,12 @@ int carrier_of(const Carried& c, int body) {
 }
 
 /// Bodies that the island's rows act on. @return Whether they are few.
-bool find_carriers(const World::Impl& w, Slot& slot) {
-  Carried& c = slot.state.carried;
-  const std::size_t rows = slot.state.impulses.size();
+bool find_carriers(const RowsOnTrees& w, Statement& st) {
+  Carried& c = st.carried;
+  const std::size_t rows = st.impulses.size();
   c.bodies.clear();
   if (!solver::is_stated_by_bodies(rows, 0)) return false;
-  for (const ImpulseRow& row : slot.state.impulses) {
+  for (const ImpulseRow& row : st.impulses) {
     if (row.more) return false;
     for (const std::int32_t body : {row.body, row.other}) {
       if (w.tree_of[body] < 0 || carrier_of(c, body) < static_cast<int>(c.bodies.size())) continue;
@@ -36,8 +36,8 @@ bool find_carriers(const World::Impl& w, Slot& slot) {
 }
 
 /// K.
-void find_mobility(const World::Impl& w, Slot& slot) {
-  Carried& c = slot.state.carried;
+void find_mobility(const RowsOnTrees& w, Statement& st) {
+  Carried& c = st.carried;
   c.wrenches.clear();
   for (const std::int32_t body : c.bodies) {
     ImpulseRow row{.body = body, .other = 0, .point = Vec3(w.ws.pose[body].p)};
@@ -47,12 +47,12 @@ void find_mobility(const World::Impl& w, Slot& slot) {
   const auto n = static_cast<Eigen::Index>(c.wrenches.size());
   c.mobility.resize(static_cast<std::size_t>(n * n));
   response(
-      w.model, c.wrenches, w.ws, slot.response,
+      w.model, c.wrenches, w.ws, *st.response,
       Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>(c.mobility.data(), n, n, Eigen::OuterStride<>(n)));
 }
 
 /// What one side of a row adds to its Jacobian.
-void add_side(const World::Impl& w, const Carried& c, const ImpulseRow& row, int body, double sign,
+void add_side(const RowsOnTrees& w, const Carried& c, const ImpulseRow& row, int body, double sign,
               double* jacobian) {
   if (w.tree_of[body] < 0) return;
   const Eigen::Matrix<double, 6, 1> B = wrench_at(row, w.ws, body, sign);
@@ -67,17 +67,17 @@ void add_side(const World::Impl& w, const Carried& c, const ImpulseRow& row, int
 
 }  // namespace
 
-bool assemble_carried(const World::Impl& w, BlockList blocks, Slot& slot) {
-  if (!find_carriers(w, slot)) return false;
-  Carried& c = slot.state.carried;
-  find_mobility(w, slot);
+bool state_carried(const RowsOnTrees& w, BlockList blocks, Statement& st) {
+  if (!find_carriers(w, st)) return false;
+  Carried& c = st.carried;
+  find_mobility(w, st);
   solver::find_mobility_root(c.mobility, static_cast<int>(c.wrenches.size()), c.factor);
   if (c.factor.motions == 0) return false;
-  solver::Problem& p = slot.island.problem;
-  state_laws(w, blocks, slot);
+  solver::Problem& p = *st.problem;
+  state_laws(w.rows, blocks, p);
   p.add_unit_mass(c.factor.motions);
   double* jacobian = p.jacobian.data();
-  for (const ImpulseRow& row : slot.state.impulses) {
+  for (const ImpulseRow& row : st.impulses) {
     add_side(w, c, row, row.body, 1, jacobian);
     add_side(w, c, row, row.other, -1, jacobian);
     jacobian += c.factor.motions;
@@ -86,4 +86,4 @@ bool assemble_carried(const World::Impl& w, BlockList blocks, Slot& slot) {
   return true;
 }
 
-}  // namespace karakuri::world_detail
+}  // namespace karakuri
