@@ -251,7 +251,8 @@ class Work {
     island.report.newton_iterations = result.solves;
     grade(1, kMostSolvesOfAll, island.report);
     if (!result.solved || island.report.status == Status::kConverged) return;
-    island.report.status = Status::kAccepted;  // as loose_goal() has it, above the target that ends it at once
+    island.report.status =
+        Status::kAccepted;  // as loose_goal() has it, above the target that ends it at once
     island.report.ending = Ending::kAccuracy;
   }
 

@@ -1,6 +1,7 @@
 // Newton's method on the islands of banded_lanes.h.
 #pragma once
 
+#include "karakuri/spatial/types.h"
 #include "solver/accuracy.h"
 #include "solver/banded_lanes.h"
 
