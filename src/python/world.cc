@@ -1,10 +1,12 @@
 // The class World: loading, stepping, reading and setting, changing its structure.
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "karakuri/io/json.h"
 #include "karakuri/io/load.h"
 #include "karakuri/io/save.h"
 #include "karakuri/io/trust.h"
@@ -46,17 +48,59 @@ std::unique_ptr<PyWorld> load(const fs::path& path, std::uint64_t seed, const st
   return start(take(std::move(scene)), seed, keyframe);
 }
 
-std::unique_ptr<PyWorld> from_text(const std::string& text, const fs::path& path, std::uint64_t seed,
-                                   const std::string& keyframe) {
+Result<LoadedScene> read_text(const std::string& text, const fs::path& path) {
   const bool has_format = path.has_extension();
   const fs::path named = has_format ? path : path / "scene.scene.yaml";
-  switch (take(scene_format(text, named))) {
-    case SceneFormat::kUrdf: return start(take(load_urdf(text, named)), seed, keyframe);
-    case SceneFormat::kMjcf: return start(take(load_mjcf(text, named)), seed, keyframe);
-    case SceneFormat::kSdf: return start(take(load_sdf(text, named)), seed, keyframe);
+  const Result<SceneFormat> format = scene_format(text, named);
+  if (!format.ok()) return format.errors();
+  switch (*format) {
+    case SceneFormat::kUrdf: return load_urdf(text, named);
+    case SceneFormat::kMjcf: return load_mjcf(text, named);
+    case SceneFormat::kSdf: return load_sdf(text, named);
     case SceneFormat::kNative: break;
   }
-  return start(take(load_native(text, named)), seed, keyframe);
+  return load_native(text, named);
+}
+
+std::unique_ptr<PyWorld> from_text(const std::string& text, const fs::path& path, std::uint64_t seed,
+                                   const std::string& keyframe) {
+  return start(take(read_text(text, path)), seed, keyframe);
+}
+
+/// What keeps a scene's values from being given to a world of another one; empty: nothing.
+std::string other_structure(const Mechanism& old, const Mechanism& now) {
+  const std::vector<LinkId> links = old.link_ids();
+  const std::vector<JointId> joints = old.joint_ids();
+  if (links != now.link_ids() || joints != now.joint_ids()) return "it has other numbers of bodies or joints";
+  for (const LinkId id : links)
+    if (old.link(id).name != now.link(id).name)
+      return fmt::format("'{}' is where '{}' is in the world", now.link(id).name, old.link(id).name);
+  for (const JointId id : joints) {
+    const Joint &a = old.joint(id), &b = now.joint(id);
+    if (a.name != b.name) return fmt::format("'{}' is where '{}' is in the world", b.name, a.name);
+    if (a.kind != b.kind || a.parent != b.parent || a.child != b.child)
+      return fmt::format("the joint '{}' is of another kind or joins others", a.name);
+  }
+  return "";
+}
+
+void edit(PyWorld& w, const std::string& text, const fs::path& path) {
+  std::optional<Result<LoadedScene>> read;
+  {
+    const py::gil_scoped_release unlocked;  // meshes take a while
+    read.emplace(read_text(text, path));
+  }
+  const LoadedScene given = take(std::move(*read));
+  Access access(w);
+  if (const std::string other = other_structure(access.mechanism(), given.scene.mechanism); !other.empty())
+    raise_value("the scene is not one of this world's structure: " + other + "; make a new world from it");
+  raise_if_any(access.session().edit([&](Scene& scene) { scene = given.scene; }));
+  access.changed();
+}
+
+/// Of a file's text, for karakuri.Scene.
+std::string as_json(const std::string& text, const std::string& name) {
+  return take(json_from_yaml(text, name));
 }
 
 /// [(name, file, {parameter: value})]
@@ -89,6 +133,8 @@ void bind_making(py::class_<PyWorld>& world) {
                    py::arg("seed") = 0, py::arg("keyframe") = "",
                    "A world from the text of a scene: native YAML, URDF, MJCF or SDF. What it names is "
                    "looked for beside path.");
+  world.def("_edit", &edit, py::arg("text"), py::arg("path"));
+  world.def_static("_as_json", &as_json, py::arg("text"), py::arg("name"));
   world.def_static("_borrow", [](const py::capsule& session) {
     if (std::string_view(session.name() ? session.name() : "") != "karakuri.Session")
       raise_type("a capsule 'karakuri.Session' is wanted");

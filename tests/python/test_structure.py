@@ -1,6 +1,9 @@
 """Attaching and detaching, events and callbacks, what outlives what, threads."""
 import gc
 import math
+import pathlib
+import re
+import tempfile
 import threading
 import unittest
 
@@ -319,6 +322,84 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(problems, [])
+
+
+class ReadAndApply(unittest.TestCase):
+    """Scene.read and Scene.apply: files as values, and values of a world that runs."""
+
+    def test_read_is_what_another_reader_says(self):
+        import yaml
+
+        def plain(value):
+            """PyYAML knows infinities; a scene in Python has them as words."""
+            if isinstance(value, dict):
+                return {str(k): plain(v) for k, v in value.items()}
+            if isinstance(value, list):
+                return [plain(v) for v in value]
+            if isinstance(value, float) and math.isinf(value):
+                return ".inf" if value > 0 else "-.inf"
+            if isinstance(value, str) and re.fullmatch(r"-?[0-9]+e[0-9]+", value):
+                return float(value)  # YAML 1.1, which PyYAML reads, wants a point in such numbers
+            return value
+
+        folder = pathlib.Path(karakuri.__file__).parent / "share/karakuri/scenes"
+        for name in karakuri.bundled_scenes():
+            with self.subTest(name):
+                file = folder / f"{name}.scene.yaml"
+                scene = karakuri.Scene.read(file)
+                self.assertEqual(scene.content, plain(yaml.safe_load(file.read_text())))
+                self.assertEqual(scene.world(folder=folder).hash(), karakuri.World.load(name, behaviours=False).hash())
+
+    def test_read_tells_what_is_no_scene(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "bad.scene.yaml"
+            for text, said in (("bodies: [", "no YAML"), ("- 1\n- 2\n", "a map of keys"), ("", "nothing in it")):
+                path.write_text(text)
+                with self.assertRaisesRegex(karakuri.SceneError, said):
+                    karakuri.Scene.read(path)
+            path.write_text('name: "a\\tb \\u00e9"\ngravity: [0, 0, -.inf]\nground: true\nplots:\n')
+            self.assertEqual(karakuri.Scene.read(path).content,
+                             {"name": "a\tb \u00e9", "gravity": [0, 0, "-.inf"], "ground": True, "plots": None})
+
+    def pendulum(self, mass=1.0, damping=0.0, **more):
+        scene = karakuri.Scene()
+        return scene.body("rod", at=(0, 0, 2), mass=mass, joint={"axis": (0, 1, 0), "q": 1.0, "damping": damping},
+                          shapes={"box": (0.02, 0.02, 0.5), "at": (0, 0, -0.25)}, **more)
+
+    def test_apply_goes_on_as_the_other_scene_would(self):
+        """A world that is given other values is one that was made with them, at the same state."""
+        world, other = self.pendulum().world(), self.pendulum(3.0, 0.2).world()
+        world.step(200)
+        self.pendulum(3.0, 0.2).apply(world)
+        other.q[:], other.v[:], other.time = world.q, world.v, world.time
+        self.assertEqual(world.link("rod").mass, 3.0)
+        for _ in range(5):
+            world.step(100)
+            other.step(100)
+            # warm starts may differ in what has no rows here: none do
+            self.assertEqual((world.q[0], world.v[0]), (other.q[0], other.v[0]))
+
+    def test_apply_keeps_what_does_not_change_to_the_bit(self):
+        world, straight = self.pendulum().world(), self.pendulum().world()
+        for _ in range(10):
+            world.step(20)
+            straight.step(20)
+            self.pendulum().apply(world)
+        self.assertEqual(world.hash(), straight.hash())
+
+    def test_apply_refuses_another_structure_and_what_is_wrong(self):
+        world = self.pendulum().world()
+        before = world.hash()
+        for scene, said in ((self.pendulum().body("b", joint="fixed"), "other numbers"), (karakuri.Scene().body("rad", shapes={"sphere": 1}), "'rad'")):
+            with self.assertRaisesRegex(ValueError, said):
+                scene.apply(world)
+        kind = self.pendulum()
+        kind.content["bodies"][0]["joint"]["kind"] = "prismatic"
+        with self.assertRaisesRegex(ValueError, "another kind"):
+            kind.apply(world)
+        with self.assertRaisesRegex(karakuri.SceneError, "mass"):
+            self.pendulum(mass=-1).apply(world)
+        self.assertEqual(world.hash(), before)
 
 
 if __name__ == "__main__":

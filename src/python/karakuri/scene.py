@@ -12,7 +12,7 @@ import pathlib
 from typing import Any
 
 from ._behaviours import Runner
-from ._errors import UnknownName
+from ._errors import SceneError, UnknownName
 from ._karakuri import World
 
 _SCENES = pathlib.Path(__file__).parent / "share" / "karakuri" / "scenes"
@@ -93,6 +93,18 @@ class Scene:
         """keys: those of a scene file, such as name, gravity, settings."""
         self.content: dict[str, Any] = dict(keys)
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Scene:
+        """A native scene file as it stands, to look at and to change; what it includes stays a name in it.
+
+        Of another format: World.load(robot).save_scene(path), then Scene.read(path).
+        """
+        file = _find(path)
+        content = json.loads(World._as_json(file.read_text(encoding="utf-8"), str(file)))
+        if not isinstance(content, dict):
+            raise SceneError(f"{file}: a scene is a map of keys, such as bodies: [...]")
+        return cls(**content)
+
     def _add(self, section: str, entry: dict[str, Any]) -> Scene:
         self.content.setdefault(section, []).append(entry)
         return self
@@ -158,6 +170,14 @@ class Scene:
     def world(self, *, folder: str | os.PathLike[str] = ".", seed: int = 0, keyframe: str = "") -> World:
         """The world that the scene describes. Files that it names are looked for in folder."""
         return World.from_text(self.text(), pathlib.Path(folder) / ("scene" + _ENDING), seed, keyframe)
+
+    def apply(self, world: World, *, folder: str | os.PathLike[str] = ".") -> None:
+        """Gives a world that runs the values of this scene: masses, materials, sizes, limits, springs and dampers.
+
+        The scene has the same bodies and joints in the same order; the world keeps its state. Settings, gravity and
+        what has keys of its own, such as targets of controllers, is set by these: world["joint.elbow.target"] = 1.
+        """
+        world._edit(self.text(), pathlib.Path(folder) / ("scene" + _ENDING))
 
 
 __all__ = ["ContactState", "Scene", "UnknownName", "bundled_scenes", "load"]
