@@ -31,7 +31,7 @@ for command in run render list check info convert schema trust; do
   expect 0 "^  $command  " "$karakuri" --help
   expect 0 "karakuri $command" "$karakuri" "$command" --help
 done
-expect 2 "no command 'tset'; there are: run render list check info convert schema trust python test bench fuzz" "$karakuri" tset
+expect 2 "no command 'tset'; there are: run render list check info convert schema trust python blender test bench fuzz" "$karakuri" tset
 expect 2 'there is no such file' "$karakuri" run no_such_scene
 expect 2 'OUT is required' "$karakuri" convert a.urdf
 expect 2 "no benchmark 'no_such'; there are:" "$karakuri" bench no_such
@@ -39,6 +39,10 @@ expect 0 '^Usage: ./karakuri fuzz' "$karakuri" fuzz --help
 expect 2 "no target 'no_such'; there are: urdf mjcf" "$karakuri" fuzz no_such
 expect 2 'whole number' "$karakuri" fuzz urdf --time soon
 expect 2 'needs the name' "$karakuri" bench --json out.json
+expect 0 '^Usage: ./karakuri blender' "$karakuri" blender --help
+expect 0 'done' bash -c '"$0" blender --zip "$1" && echo done' "$karakuri" "$scratch/addon.zip"
+expect 0 'karakuri_blender/blender_manifest.toml' python3 -m zipfile -l "$scratch/addon.zip"
+expect 0 'karakuri_blender/__init__.py' python3 -m zipfile -l "$scratch/addon.zip"
 
 if [[ -n $(compgen -G "$KARAKURI_BUILD/python/karakuri/_karakuri*.so") ]]; then
   expect 0 '^4 links' "$karakuri" python -c 'import karakuri; print(len(karakuri.World.load("sliding").links), "links")'
