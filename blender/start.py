@@ -31,8 +31,10 @@ def install():
     shutil.copytree(os.path.join(here, name), target, ignore=shutil.ignore_patterns("__pycache__"))
     with open(os.path.join(target, "module_path.txt"), "w", encoding="utf-8") as note:
         note.write(os.environ.get("KARAKURI_PYTHON", "") + "\n")
+    bpy.utils.refresh_script_paths()  # the folder may be new
     addon_utils.modules_refresh()
-    addon_utils.enable(name, default_set=True)
+    if addon_utils.enable(name, default_set=True) is None:
+        raise RuntimeError(f"Blender could not switch on the add-on in {target}; what it says stands above")
     bpy.ops.wm.save_userpref()
     print(f"karakuri: the add-on is in {target}, and switched on")
 

@@ -392,6 +392,9 @@ class Describer:
         content = self.assemble(more)
         if self.problems:
             raise ModelError(self.problems)
+        if abs(self.scene.unit_settings.scale_length - 1) > 1e-6:
+            self.notes.append(f"the scene's unit scale is {self.scene.unit_settings.scale_length:g}: it changes what Blender shows, and "
+                              "not what is simulated, where one unit is 1 m")
         parts = [Part(b.karakuri.uid, b.name, self.names[b], self.frame[b]) for b in self.bodies]
         joints = [Part(j.karakuri.uid, j.name, self.joint_names[j], self.frame[j]) for j in self.joint_objects]
         assets = {f"{self.folder}/{file}": data for file, data in self.assets.items()}

@@ -70,7 +70,7 @@ def begin(context, event, run):
     index = {link.name: link.index for link in run.world.links} if run.idle else {}
     if part.name not in index:
         return None
-    pose = run.shot.poses[index[part.name]]
+    pose = run.shown.poses[index[part.name]]
     local = (frames.inverse(pose) @ np.array([*place, 1.0]))[:3]
     mass = run.world.link(part.name).mass or 1.0
     drag = Drag(part.name, local, place, mass)

@@ -104,7 +104,7 @@ def sketch(scene) -> Sketch:
             draw_joint(out, scene, joint, run)
     if run is None:
         return out
-    shot = run.shot
+    shot = run.shown
     if k.show_contacts and shot.contacts is not None:
         weight = 9.81 * max(run.mass, 1e-9)
         for point, force in zip(shot.contacts["point"], shot.contacts["force"]):
@@ -165,7 +165,7 @@ def moved(run, body, X):
     """A frame on a body, where that is now."""
     for part, row in zip(run.moved_parts, run.movers.links):
         if part.uid == body.karakuri.uid:
-            return run.shot.poses[row] @ frames.inverse(run.poses_start[row]) @ X
+            return run.shown.poses[row] @ frames.inverse(run.poses_start[row]) @ X
     return X
 
 
@@ -196,7 +196,7 @@ def draw_words() -> None:
     from bpy_extras.view3d_utils import location_3d_to_region_2d
 
     compat.text_size(0, 14)
-    lines = [f"{run.shot.time:.2f} s   {'playing' if run.playing else 'paused'}   {run.factor:.2f} x real time"]
+    lines = [f"{run.shown.time:.2f} s   {'playing' if run.playing else 'paused'}   {run.factor:.2f} x real time"]
     if run.message:
         lines.append(run.message)
     for i, line in enumerate(lines):
@@ -204,7 +204,7 @@ def draw_words() -> None:
         blf.position(0, 70, 30 + 20 * (len(lines) - 1 - i), 0)
         blf.draw(0, line)
     if scene.karakuri.show_rules:
-        for shape in run.shot.shapes:
+        for shape in run.shown.shapes:
             if shape[0] == "text":
                 place = location_3d_to_region_2d(context.region, context.region_data, shape[1])
                 if place is not None:

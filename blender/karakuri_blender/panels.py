@@ -309,7 +309,7 @@ class VIEW3D_PT_karakuri_run(View, bpy.types.Panel):
     @staticmethod
     def draw_state(layout, run) -> None:
         column = layout.column(align=True)
-        column.label(text=f"Time {run.shot.time:.3f} s", icon="TIME")
+        column.label(text=f"Time {run.shown.time:.3f} s", icon="TIME")
         if run.playing:
             column.label(text=f"{run.factor:.2f} times real time")
         for text in (run.message, run.ahead):

@@ -82,7 +82,7 @@ class Simulation:
         self.rules = Rules(scene, {part.uid: part.name for part in self.description.bodies + self.description.joints})
         self.notes = self.description.notes + self.mover_notes + list(self.world.notes)
         self.world.on_step(self._before_step)
-        self.shot = self._shoot()
+        self.shot = self.shown = self._shoot()  # the last one, and that which the objects show
         properties.touched.discard(scene.name)
 
     def write_assets(self) -> None:
@@ -119,7 +119,7 @@ class Simulation:
 
     def positions(self) -> dict:
         """Of joints with one degree of freedom, by the uid of their objects."""
-        q = self.shot.q
+        q = self.shown.q
         return {uid: float(q[i]) for uid, i in self.single.items() if 0 <= i < len(q)}
 
     @property
@@ -275,11 +275,12 @@ class Simulation:
     def show(self) -> None:
         """Moves the objects."""
         began = time.perf_counter()
+        shot = self.shown = self.shot
         try:
-            self.movers.write(self.shot.poses[self.movers.links])
+            self.movers.write(shot.poses[self.movers.links])
         except ReferenceError:
             self.rebind()
-            self.movers.write(self.shot.poses[self.movers.links])
+            self.movers.write(shot.poses[self.movers.links])
         self.write_seconds += time.perf_counter() - began
 
     def rebind(self) -> None:

@@ -16,13 +16,13 @@ def leave(code):
 
 
 try:
-    if name == "test_window":
+    if name in ("test_window", "test_pictures"):
+        import importlib
+
         import bpy
 
         bpy.context.preferences.view.show_splash = False
-        import test_window
-
-        test_window.begin(leave)
+        importlib.import_module(name).begin(leave)
     else:
         chosen = sys.argv[sys.argv.index("--") + 2:]
         loader = unittest.TestLoader()

@@ -10,7 +10,7 @@ import bpy
 import karakuri_blender as kb
 import numpy as np
 from common import InBlender
-from karakuri_blender import bake, cache, example, handlers, rules, simulation
+from karakuri_blender import bake, cache, example, handlers, rules, simulation, toy
 
 
 class Sliders(InBlender):
@@ -216,6 +216,20 @@ class Rules(InBlender):
         cone = next(shape for shape in run.shot.shapes if shape[0] == "cone")
         self.assertAlmostEqual(cone[3], 0.1, delta=1e-6)
 
+    def test_the_toy_of_the_documentation_walks(self):
+        toy.build(self.scene)
+        run = kb.start()
+        run.advance(4000)
+        trunk = run.world.link("Trunk")
+        # feet of 0.13 m at 4 rad/s: 0.52 m/s times the cosine of the stance, 0.9 in the mean, for 4 s
+        self.assertGreater(trunk.position[0], 1.5)
+        self.assertLess(trunk.position[0], 0.52 * 4 + 0.1)
+        self.assertGreater(trunk.rotation[2, 2], 0.9)  # upright
+        self.scene.objects["Trunk"]["pace"] = -4.0
+        before = trunk.position[0]
+        run.advance(2000)
+        self.assertLess(trunk.position[0], before - 0.5)
+
     def test_the_console_reaches_the_world(self):
         self.assertIsNone(kb.world())
         self.pendulum()
@@ -261,6 +275,27 @@ class Frames(InBlender):
         self.scene.frame_set(13)
         shown = bpy.data.objects["Box"].evaluated_get(bpy.context.evaluated_depsgraph_get())
         self.assertLess(abs(shown.matrix_world.translation[2] - (3 - 9.81 / 2 * 0.5**2)), 5e-3)  # half a second of free fall
+
+    def test_an_animation_that_is_rendered(self):
+        """By Cycles, in small: in each frame the box is where the cache has it."""
+        self.falling()
+        kb.advance(1000)
+        camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+        self.scene.collection.objects.link(camera)
+        self.scene.camera = camera
+        render = self.scene.render
+        render.engine, render.resolution_x, render.resolution_y = "CYCLES", 8, 8
+        self.scene.cycles.samples, self.scene.cycles.use_denoising = 1, False
+        render.filepath = self.path("frame")
+        self.scene.frame_start, self.scene.frame_end = 4, 6
+        places = {}
+        seen = lambda scene, *_: places.__setitem__(scene.frame_current, bpy.data.objects["Box"].location[2])  # noqa: E731
+        bpy.app.handlers.render_post.append(seen)
+        self.addCleanup(bpy.app.handlers.render_post.remove, seen)
+        bpy.ops.render.render(animation=True)
+        self.assertEqual(sorted(places), [4, 5, 6])
+        for frame, height in places.items():
+            self.assertAlmostEqual(height, 3 - 9.81 / 2 * ((frame - 1) / 24)**2, delta=2e-3)
 
     def test_bake_and_take_it_away(self):
         self.falling()
