@@ -1,6 +1,8 @@
 """Running: play, pause, step, reset; baking; what is done with the frames that were kept."""
 from __future__ import annotations
 
+import time
+
 import bpy
 from bpy.props import IntProperty
 
@@ -17,11 +19,16 @@ def tell(operator, error: Exception) -> set:
     return {"CANCELLED"}
 
 
-def redraw(context) -> None:
+def redraw(context, panels: bool = True) -> None:
+    """The views; and the panels beside them, which need not follow each picture."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type in ("VIEW_3D", "PROPERTIES"):
+            if panels and area.type in ("VIEW_3D", "PROPERTIES"):
                 area.tag_redraw()
+            elif area.type == "VIEW_3D":
+                for region in area.regions:
+                    if region.type == "WINDOW":
+                        region.tag_redraw()
 
 
 def begun(scene) -> simulation.Simulation:
@@ -57,6 +64,7 @@ class KARAKURI_OT_play(bpy.types.Operator):
             self.report({"INFO"}, note)
         run.start()
         self.scene_name = scene.name
+        self.told, self.told_at = None, 0.0
         self._modal_of[scene.name] = self
         self.timer = context.window_manager.event_timer_add(1 / 60, window=context.window)
         context.window_manager.modal_handler_add(self)
@@ -88,9 +96,19 @@ class KARAKURI_OT_play(bpy.types.Operator):
                     run.tick()
             except Exception as error:
                 run.fail(error)
-            redraw(context)
+            redraw(context, self.panels_are_old(run))
             return {"PASS_THROUGH"}
         return self.drag(context, event, run)
+
+    PANELS_EVERY = 0.25  # s
+
+    def panels_are_old(self, run) -> bool:
+        """Where something happened, and a few times a second for the clock."""
+        state, now = (run.playing, run.message, run.ahead), time.monotonic()
+        old = state != self.told or (run.playing and now - self.told_at > self.PANELS_EVERY)
+        if old:
+            self.told, self.told_at = state, now
+        return old
 
     def drag(self, context, event, run) -> set:
         if run.drag is not None:

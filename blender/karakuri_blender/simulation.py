@@ -6,6 +6,7 @@ simulation exists for a scene.
 """
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import shutil
@@ -141,6 +142,11 @@ class Simulation:
                 self._idle.set()
 
     def submit(self, job) -> None:
+        """Python's collector of cycles waits until the job is done: on that thread it could free what belongs to Blender's
+        drawing, which only the main thread may."""
+        if gc.isenabled():
+            gc.disable()
+            self._collects = True
         self._idle.clear()
         self._jobs.put(job)
 
@@ -244,6 +250,7 @@ class Simulation:
     def finish(self) -> None:
         """Waits for the job under way. Raises what went wrong in it."""
         self.wait()
+        self.collect_again()
         if self.error is not None:
             error, self.error = self.error, None
             self.fail(error)
@@ -318,10 +325,18 @@ class Simulation:
     _owed = 0.0
     MOST = 0.2  # s of computing that one picture may wait for
 
+    _collects = False
+
+    def collect_again(self) -> None:
+        if self._collects:
+            self._collects = False
+            gc.enable()
+
     def tick(self) -> bool:
         """Called often by the modal operator. Whether the picture has changed."""
         if not self.idle:
             return False
+        self.collect_again()
         if self.error is not None:
             error, self.error = self.error, None
             self.fail(error)
@@ -373,6 +388,7 @@ class Simulation:
     def close(self, keep_moved: bool = False) -> None:
         """Ends the thread, and puts everything back where the user had it."""
         self.playing = False
+        self.collect_again()
         self._jobs.put(None)
         self._thread.join(5.0)
         if self._thread.is_alive():
