@@ -47,12 +47,12 @@ ensure_packages() {
   [[ -z ${KARAKURI_NO_INSTALL:-} ]] || return 0
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
-  command -v apt-get >/dev/null || fail 2 "these Debian packages are needed, and there is no apt-get here to" \
-    "install them: ${missing[*]}. Once their equivalents are installed, use ./karakuri --no-install COMMAND."
+  command -v apt-get >/dev/null || fail 2 "these Debian packages are needed, but there is no apt-get to install" \
+    "them: ${missing[*]}. Install their equivalents, then use ./karakuri --no-install COMMAND."
   ((EUID == 0)) || command -v sudo >/dev/null ||
-    fail 2 "run this as root, with sudo missing: apt-get install ${missing[*]}"
+    fail 2 "sudo is missing; run this as root: apt-get install ${missing[*]}"
   allowed_to_install "${missing[@]}" || fail 2 "nothing was installed. Install the packages yourself" \
-    "(apt-get install ${missing[*]}), or use ./karakuri --no-install COMMAND to go on without them."
+    "(apt-get install ${missing[*]}), or use ./karakuri --no-install COMMAND to continue without them."
   say "installing ${#missing[@]} Debian packages: ${missing[*]}"
   install_packages "${missing[@]}"
 }

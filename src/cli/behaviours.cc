@@ -31,11 +31,12 @@ Diagnostic refused(std::string what, std::string remedy) {
 
 std::vector<Diagnostic> start_behaviours(Session& session) {
   if (session.scene().script.behaviours.empty()) return {};
-  const std::string without = "run the scene without them by --no-behaviours";
+  const std::string without = "run the scene without them with --no-behaviours";
   const fs::path package = package_folder();
   if (package.empty())
-    return {refused("the scene has Python files that run at each step, and the Python package is not here",
-                    "build with KARAKURI_PYTHON=ON, or " + without)};
+    return {
+        refused("the scene has Python files that run at each step, but the Python package is not installed",
+                "build with KARAKURI_PYTHON=ON, or " + without)};
   // global: modules such as NumPy's take Python's own functions from there
   void* library = dlopen((package / "_host.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) return {refused(dlerror(), without)};

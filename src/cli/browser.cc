@@ -45,12 +45,11 @@ Diagnostic problem(std::string what, std::string remedy) {
 std::vector<Diagnostic> Browser::open(const std::string& url, int width, int height) {
   const std::string program = find_chromium();
   if (program.empty())
-    return {
-        problem("Chromium, which draws, is not found", "apt-get install chromium, or set KARAKURI_CHROMIUM")};
+    return {problem("Chromium, which draws the pictures, was not found",
+                    "run apt-get install chromium, or set KARAKURI_CHROMIUM")};
   folder_ = PrivateFolder::make();
   const std::string door = make_door(folder_, url);
-  if (door.empty())
-    return {problem("no temporary folder can be made", "set TMPDIR to one that can be written")};
+  if (door.empty()) return {problem("no temporary folder can be created", "set TMPDIR to a writable folder")};
   std::vector<std::string> words = {program,
                                     "--headless=new",
                                     "--no-sandbox",
@@ -99,7 +98,7 @@ std::vector<Diagnostic> Browser::last_words() const {
     if (!line.empty()) last = line;
   }
   return {
-      problem(fmt::format("Chromium has ended; the last it said: {}", last), "run it by hand to see why")};
+      problem(fmt::format("Chromium has ended; its last output was: {}", last), "run it by hand to see why")};
 }
 
 Browser::~Browser() {

@@ -105,11 +105,11 @@ int check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, int& code) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* sub = app.add_subcommand("check", "Tell all that is wrong with scene files, or strange");
+  CLI::App* sub = app.add_subcommand("check", "Report everything that is wrong or suspicious in scene files");
   add_scene(*sub, options->files, "FILE");
   add_load_options(*sub, options->load);
   sub->add_flag("--json", options->json, "Print JSON");
-  sub->footer("Exit code: 0 all can be used, 2 one has an error.");
+  sub->footer("Exit code: 0 all files are usable, 2 at least one has an error.");
   sub->callback([options, &code] { code = check(*options); });
 }
 

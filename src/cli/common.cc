@@ -39,13 +39,14 @@ nlohmann::ordered_json to_json(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void add_load_options(CLI::App& sub, LoadOptions& options) {
-  sub.add_flag("--strict", options.strict, "What a file asks for and is not supported is an error");
+  sub.add_flag("--strict", options.strict, "Treat everything in a file that is not supported as an error");
   sub.add_flag("--rigid", options.rigid,
-               "MJCF: contacts, limits and equalities do not give way, whatever solref says");
-  sub.add_flag("--overlapping-touch", options.overlapping_touch,
-               "URDF, SDF: also links that overlap where all joints are at zero; else they never touch");
+               "MJCF: make contacts, limits and equalities rigid, whatever solref says");
+  sub.add_flag(
+      "--overlapping-touch", options.overlapping_touch,
+      "URDF, SDF: let links collide that overlap where all joints are at zero (default: they never do)");
   sub.add_option("--package-path", options.package_paths,
-                 "Look for package://NAME in this folder; repeatable")
+                 "Look for package://NAME in this folder; may be repeated")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
 }
@@ -59,7 +60,7 @@ std::string refuse(const std::string& text, const char* kind, T low, T high) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool read = problem == std::errc() && end == text.data() + text.size();
   if (read && value >= low && value <= high) return "";
-  return fmt::format("'{}' is no {} from {} to {}", text, kind, low, high);
+  return fmt::format("'{}' is not a {} from {} to {}", text, kind, low, high);
 }
 
 }  // namespace
@@ -143,8 +144,8 @@ Diagnostic no_such_scene(const std::string& scene, const std::vector<BundledScen
   if (scene.find('/') == scene.npos) {
     const std::vector<std::string> near = near_names(scene, names_of(bundled));
     if (!near.empty()) remedy = suggestion(scene, near) + " ";
-    return {Severity::kError, scene, "there is no such file, and no bundled scene of this name",
-            remedy + "'karakuri list' tells the bundled scenes"};
+    return {Severity::kError, scene, "there is no such file, and no bundled scene has this name",
+            remedy + "'karakuri list' lists the bundled scenes"};
   }
   const std::vector<std::string> near = near_names(scene, files_beside(scene));
   return {Severity::kError, scene, "there is no such file", near.empty() ? "" : suggestion(scene, near)};

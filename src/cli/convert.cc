@@ -38,15 +38,15 @@ int convert(const ConvertOptions& options) {
 
 void add_convert(CLI::App& app, int& code) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* sub = app.add_subcommand("convert", "Write any scene as a native one");
+  CLI::App* sub = app.add_subcommand("convert", "Convert any scene to a native one");
   add_scene(*sub, options->in, "IN");
   sub->add_option("OUT", options->out, "The native scene to write, NAME.scene.yaml")
       ->required()
       ->type_name("");
   add_load_options(*sub, options->load);
   sub->footer(
-      "Meshes, terrain and trajectories go into a folder beside OUT. The world that OUT makes has the same\n"
-      "state hash as that of IN.");
+      "Meshes, terrain and trajectories are written to a folder beside OUT. The world made from OUT has the\n"
+      "same state hash as the one made from IN.");
   sub->callback([options, &code] { code = convert(*options); });
 }
 

@@ -53,7 +53,7 @@ std::string limits_of(const Joint& joint) {
 }
 
 std::string joint_words(const Mechanism& m, const Link& link) {
-  if (!m.contains(link.joint)) return "hangs nowhere";
+  if (!m.contains(link.joint)) return "without a joint";
   const Joint& joint = m.joint(link.joint);
   std::string text(name(joint.kind));
   if (joint.name != link.name) text += fmt::format(" '{}'", joint.name);
@@ -308,7 +308,8 @@ int info(const InfoOptions& options) {
 
 void add_info(CLI::App& app, int& code) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* sub = app.add_subcommand("info", "Show what is in a scene: tree, dofs, masses, shapes, loops");
+  CLI::App* sub =
+      app.add_subcommand("info", "Show the contents of a scene: tree, dofs, masses, shapes, loops");
   add_scene(*sub, options->file, "FILE");
   sub->add_flag("--json", options->json, "Print JSON, with every link and joint");
   add_load_options(*sub, options->load);

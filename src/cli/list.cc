@@ -15,7 +15,7 @@ namespace {
 int list(bool as_json) {
   const std::vector<BundledScene> scenes = bundled_scenes();
   if (scenes.empty()) {
-    say("the bundled scenes are not found; KARAKURI_SCENES names their folder");
+    say("the bundled scenes were not found; set KARAKURI_SCENES to their folder");
     return kFailed;
   }
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -39,13 +39,13 @@ void add_list(CLI::App& app, int& code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("list", "List the bundled scenes");
   sub->add_flag("--json", *json, "Print JSON");
-  sub->footer("Each can be run by its name: karakuri run wall");
+  sub->footer("Each scene can be run by its name, for example: karakuri run wall");
   sub->callback([json, &code] { code = list(*json); });
 }
 
 void add_schema(CLI::App& app, int& code) {
   CLI::App* sub = app.add_subcommand("schema", "Print the JSON schema of native scenes");
-  sub->footer("Editors that know JSON schemas check and complete *.scene.yaml with it.");
+  sub->footer("Editors that support JSON schemas use it to check and complete *.scene.yaml files.");
   sub->callback([&code] {
     fmt::print("{}\n", scene_schema_json());
     code = kSuccess;

@@ -48,14 +48,15 @@ std::string near_option(const CLI::App& command, int argc, char** argv) {
 int run(int argc, char** argv) {
   int code = kSuccess;
   CLI::App app("karakuri - physics of articulated bodies", "karakuri");
-  app.set_version_flag("--version", version_text(), "Version, compiler, flags, kind of build");
+  app.set_version_flag("--version", version_text(),
+                       "Print the version, the compiler, its flags and the build type");
   app.get_formatter()->column_width(28);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   app.footer(
-      "karakuri COMMAND --help tells more about one command. Exit code: 0 success, 1 a result that\n"
-      "failed, 2 bad usage or bad input.");
+      "karakuri COMMAND --help describes one command. Exit code: 0 success, 1 a failed result, 2 bad usage\n"
+      "or bad input.");
   add_run(app, code);
   add_render(app, code);
   add_list(app, code);

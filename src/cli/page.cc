@@ -27,8 +27,9 @@ Result<std::string> given_token() {
       token.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
       std::string::npos;
   if (token.empty() || (plain && token.size() >= 16)) return token;
-  return Diagnostic{Severity::kError, "KARAKURI_TOKEN", "it is too short, or not plain",
-                    "give 16 letters and digits or more"};
+  return Diagnostic{Severity::kError, "KARAKURI_TOKEN",
+                    "it is too short or has other characters than letters and digits",
+                    "give at least 16 letters and digits"};
 }
 
 bool has_screen() {
@@ -72,8 +73,8 @@ std::optional<LivePage> open_page(const PageOptions& options, bool& failed) {
   if (options.no_page) return std::nullopt;
   const fs::path folder = page_folder();
   if (folder.empty()) {
-    say("the live page is not built (it needs npm: apt-get install npm, then ./karakuri again); running "
-        "without it");
+    say("the live page is not built (install npm with apt-get install npm, then run ./karakuri again); "
+        "running without it");
     return std::nullopt;
   }
   Result<std::string> token = given_token();

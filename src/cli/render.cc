@@ -69,7 +69,7 @@ int told(const Errors& errors, int code) { return say(errors), code; }
 int render_with(const RenderChoice& choice, Size size, Session& session, Server& server) {
   Browser browser;
   Interrupts interrupts([&] {
-    say("interrupted in the midst of a step that takes long: ended without it");
+    say("interrupted in the midst of a step that takes long; rendering ended without that step");
     browser.abandon();
   });
   if (Errors errors = browser.open(render_url(server, size.width, size.height), size.width, size.height);
@@ -108,7 +108,7 @@ int render_command(const RenderChoice& choice) {
   if (!size.ok()) return told(size.errors(), kBadUsage);
   const fs::path folder = page_folder();
   if (folder.empty())
-    return told({{Severity::kError, "render", "the live page, which draws, is not built",
+    return told({{Severity::kError, "render", "the live page, which draws the pictures, is not built",
                   "install npm (apt-get install npm) and run ./karakuri again"}},
                 kBadUsage);
   Result<Session> session = make_session(choice.session);
@@ -125,19 +125,19 @@ void add_render(CLI::App& app, int& code) {
   auto o = std::make_shared<RenderChoice>();
   CLI::App* sub = app.add_subcommand("render", "Draw a scene into PNG files, without a screen");
   add_session_options(*sub, o->session);
-  sub->add_option("--out", o->out, "Folder of the pictures: frame00000.png and so on")
+  sub->add_option("--out", o->out, "Folder for the pictures frame00000.png, frame00001.png and so on")
       ->required()
       ->type_name("FOLDER");
-  sub->add_option("--time", o->time, "So many seconds of the scene (0: one picture of the start)")
+  sub->add_option("--time", o->time, "Length of the simulation (default: 0, one picture of the start)")
       ->type_name("SECONDS")
       ->check(number(0, 1e5));
-  sub->add_option("--fps", o->fps, "Pictures for a second of the scene (30)")
+  sub->add_option("--fps", o->fps, "Pictures per simulated second (default: 30)")
       ->type_name("N")
       ->check(number(1e-3, 1e4));
-  sub->add_option("--size", o->size, "Of the pictures (1280x720)")->type_name("WxH");
+  sub->add_option("--size", o->size, "Size of the pictures in pixels (default: 1280x720)")->type_name("WxH");
   sub->footer(
-      "Needs Chromium: the one of KARAKURI_CHROMIUM, else what is installed.\n"
-      "Exit code: 0 done, 1 a picture could not be drawn or written, 2 bad input, or no Chromium.");
+      "Rendering needs Chromium: the one named by KARAKURI_CHROMIUM, or else the installed one.\n"
+      "Exit code: 0 success, 1 a picture could not be drawn or written, 2 bad input or no Chromium.");
   sub->callback([o, &code] { code = render_command(*o); });
 }
 

@@ -97,7 +97,7 @@ struct Run {
 
 /// On another thread, in the midst of a step that takes long: what was recorded before it is kept.
 void give_up(Run& run, const std::optional<LivePage>& page) {
-  say("interrupted in the midst of a step that takes long: ended without it");
+  say("interrupted in the midst of a step that takes long; the run ended without that step");
   if (page) page->door.remove();
   if (run.recording.try_lock() && run.recorder) say(run.recorder->close());
 }
@@ -220,9 +220,9 @@ void print_summary(const Run& run) {
   fmt::print("energy: {:.6g} J at the start, {:.6g} J at the end\n", s.energy_first, s.energy_last);
   print_losses(s);
   if (s.steps_exhausted > 0)
-    fmt::print("budget: {} ran out of max_work; what '{}' had not solved was mended by sweeps\n",
-               count(s.steps_exhausted, "step"),
-               solver::name_of(chosen_method(run.session.world().settings())));
+    fmt::print(
+        "budget: {} ran out of max_work; the rest of what '{}' should have solved was left to sweeps\n",
+        count(s.steps_exhausted, "step"), solver::name_of(chosen_method(run.session.world().settings())));
   fmt::print("residual: up to {:.1e} m/s; state hash {:016x}\n", s.residual_max, run.session.hash());
   if (run.recorder)
     fmt::print("recorded: {}, {} in {}\n", count(run.recorder->rows(), "row"),
@@ -298,40 +298,43 @@ int run(const RunOptions& options) {
 
 void add_run(CLI::App& app, int& code) {
   auto o = std::make_shared<RunOptions>();
-  CLI::App* sub = app.add_subcommand("run", "Run a scene");
+  CLI::App* sub = app.add_subcommand("run", "Simulate a scene");
   add_session_options(*sub, o->session);
   sub->add_option("--time", o->time,
-                  "Simulate so many seconds (10; on a terminal without --headless: until Ctrl-C)")
+                  "Length of the simulation (default: 10; on a terminal without --headless: until Ctrl-C)")
       ->type_name("SECONDS")
       ->check(number(0, 1e9));
-  sub->add_flag("--headless", o->headless, "As fast as it goes; otherwise in real time, with the live page");
-  sub->add_option("--port", o->page.port, "Of the live page (8137); the next free one where it is taken")
+  sub->add_flag("--headless", o->headless,
+                "Run as fast as possible and without the live page, instead of in real time");
+  sub->add_option("--port", o->page.port,
+                  "Port of the live page (default: 8137); if it is taken, the next free one")
       ->type_name("N")
       ->check(whole_number(0, 65535));
-  sub->add_option("--listen", o->page.listen, "IP address of the live page (127.0.0.1: this machine alone)")
+  sub->add_option("--listen", o->page.listen,
+                  "IP address of the live page (default: 127.0.0.1, this machine only)")
       ->type_name("ADDRESS");
-  sub->add_flag("--no-browser", o->page.no_browser, "Say the page's address, open no browser");
-  sub->add_flag("--no-page", o->page.no_page, "In real time, without the page");
-  sub->add_flag("--stats", o->stats, "Print the summary as JSON");
+  sub->add_flag("--no-browser", o->page.no_browser,
+                "Print the address of the live page, but do not open a browser");
+  sub->add_flag("--no-page", o->page.no_page, "Run in real time, but without the live page");
+  sub->add_flag("--stats", o->stats, "Print the summary of the run as JSON");
   sub->add_option("--record", o->record,
-                  "Write every step to FILE.csv, or for large runs to FILE.npz or FILE.h5")
+                  "Record every step in FILE.csv or, for large runs, FILE.npz or FILE.h5")
       ->type_name("FILE");
-  sub->add_option("--record-every", o->record_every, "Write every Nth step only")
+  sub->add_option("--record-every", o->record_every, "Record only every Nth step")
       ->type_name("N")
       ->check(whole_number(1, 1'000'000'000));
   sub->add_flag("--trust", o->trust,
-                "Let the scene's Python files run, which can do all that you can, wherever they are");
-  sub->add_flag("--no-behaviours", o->no_behaviours, "Leave the scene's Python files alone")
+                "Allow the scene's Python files, which can do all that you can, to run from any folder");
+  sub->add_flag("--no-behaviours", o->no_behaviours, "Do not run the scene's Python files")
       ->excludes("--trust");
   sub->footer(
       "Columns of a record: time; for every link NAME.px .py .pz .qw .qx .qy .qz .vx .vy .vz .wx .wy .wz; "
       "for every\n"
-      "joint NAME.q .v .tau (.q0 .q1 ... where it has several).\n"
-      "Exit code: 0 done, 1 a state became non-finite, energy was made or motion lost, a behaviour failed "
-      "(--headless),\n"
-      "the record could not be written, or Ctrl-C came in the midst of a step of more than half a second, 2 "
-      "bad "
-      "input.");
+      "joint NAME.q .v .tau (.q0 .q1 ... if it has several coordinates).\n"
+      "Exit code: 0 success; 1 a state became non-finite, energy was created, motion was lost, a behaviour "
+      "failed\n"
+      "(--headless), the record could not be written, or Ctrl-C interrupted a step longer than half a "
+      "second; 2 bad input.");
   sub->callback([o, &code] { code = run(*o); });
 }
 

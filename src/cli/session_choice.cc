@@ -39,7 +39,7 @@ Errors apply_sets(const SessionChoice& options, Session& session) {
     const auto equals = text.find('=');
     if (equals == text.npos || equals == 0) {
       errors.push_back(
-          {Severity::kError, "--set " + text, "it has no key and value", "write --set KEY=VALUE"});
+          {Severity::kError, "--set " + text, "it is not a key and a value", "write --set KEY=VALUE"});
       continue;
     }
     for (Diagnostic& d : session.set_text(text.substr(0, equals), text.substr(equals + 1))) {
@@ -67,26 +67,30 @@ Result<Session> make_session(const SessionChoice& options) {
 
 void add_session_options(CLI::App& sub, SessionChoice& choice) {
   add_scene(sub, choice.scene, "SCENE");
-  sub.add_option("--keyframe", choice.keyframe, "Start at a keyframe of the scene, by name or number")
+  sub.add_option("--keyframe", choice.keyframe,
+                 "Start at this keyframe of the scene, given by name or number")
       ->type_name("NAME");
   sub.add_option("--set", choice.sets,
-                 "Set what has a name, as settings.dt=0.002 or joint.elbow.target=1; repeatable")
+                 "Set a named value, such as settings.dt=0.002 or joint.elbow.target=1; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  sub.add_option("--seed", choice.seed, "Of the sensors' noise (0)")
+  sub.add_option("--seed", choice.seed,
+                 "Seed of the random numbers, such as the noise of sensors (default: 0)")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
-  sub.add_option("--dt", choice.dt, "Time step, instead of the scene's")
+  sub.add_option("--dt", choice.dt, "Time step (default: as in the scene)")
       ->type_name("SECONDS")
       ->check(number(1e-9, 10));
-  sub.add_option("--solver", choice.solver,
-                 "default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke, quickstep")
+  sub.add_option(
+         "--solver", choice.solver,
+         "Contact solver: default, block, newton, pgs, pgs-isotropic, springhead, dantzig, lemke, quickstep")
       ->type_name("NAME");
-  sub.add_option("--contact", choice.contact, "cone, pyramid, penalty, none")->type_name("NAME");
-  sub.add_option("--integrator", choice.integrator, "semi-implicit, symplectic, rk4, explicit")
+  sub.add_option("--contact", choice.contact, "Contact model: cone, pyramid, penalty, none")
+      ->type_name("NAME");
+  sub.add_option("--integrator", choice.integrator, "Integrator: semi-implicit, symplectic, rk4, explicit")
       ->type_name("NAME");
   sub.add_option("--threads", choice.threads,
-                 "Threads to use (1); the result has the same bits for any number")
+                 "Number of threads (default: 1); results are bit-identical for any number")
       ->type_name("N")
       ->check(whole_number(1, 1024));
   add_load_options(sub, choice.load);

@@ -21,7 +21,8 @@ namespace {
 using Errors = std::vector<Diagnostic>;
 
 constexpr const char* kRemedy =
-    "--trust runs it this once, --no-behaviours leaves it alone; to trust all scenes and code of its folder: "
+    "--trust runs it this once, --no-behaviours runs the scene without it; to trust all scenes and code in "
+    "its folder: "
     "karakuri trust FOLDER";
 
 /// The user's and that of the bundled scenes.
@@ -57,8 +58,9 @@ Errors ask(const LoadedScene& scene, const fs::path& file, const std::vector<fs:
   for (const SceneCode& c : code_of(scene, file, trusted)) {
     if (c.trusted_by.empty()) fmt::print(stderr, "  {}   ({})\n", shown(c.file), shown(c.why_not));
   }
-  if (can_trust) fmt::print(stderr, "Run it? y: this once, t: always trust {}, else no: ", shown(folder));
-  if (!can_trust) fmt::print(stderr, "Run it? y: this once, else no: ");
+  if (can_trust)
+    fmt::print(stderr, "Run it? y: this once, t: always trust {}, anything else: no. ", shown(folder));
+  if (!can_trust) fmt::print(stderr, "Run it? y: this once, anything else: no. ");
   std::string answer;
   std::getline(std::cin, answer);
   if (answer == "y" || answer == "yes") return {};
@@ -132,19 +134,20 @@ int list_folders(const TrustOptions& options) {
     if (!options.json) fmt::print("{}\n", shown(folder));
   }
   if (options.json) print_json(json);
-  if (!options.json && folders->empty()) say("no folder is trusted but that of the bundled scenes");
+  if (!options.json && folders->empty()) say("no folder is trusted except that of the bundled scenes");
   return kSuccess;
 }
 
 int trust(const TrustOptions& options) {
   if (options.remove && options.folders.empty())
-    return told({{Severity::kError, "--remove", "no folder is given", "name those to take off the list"}});
+    return told(
+        {{Severity::kError, "--remove", "no folder is given", "name the folders to remove from the list"}});
   for (const std::string& folder : options.folders) {
     const Result<fs::path> done = options.remove ? distrust_folder(folder) : trust_folder(folder);
     if (!done.ok()) return told(done.errors());
     say(fmt::format(
         "{} {}", shown(*done),
-        options.remove ? "is not trusted any more" : "is trusted: its scenes may run the code in it"));
+        options.remove ? "is no longer trusted" : "is trusted: its scenes may run the code in it"));
   }
   return options.folders.empty() || options.list ? list_folders(options) : kSuccess;
 }
@@ -154,17 +157,19 @@ int trust(const TrustOptions& options) {
 void add_trust(CLI::App& app, int& code) {
   auto options = std::make_shared<TrustOptions>();
   CLI::App* sub = app.add_subcommand("trust", "Trust folders whose scenes may run Python code");
-  sub->add_option("FOLDER", options->folders, "Folders to trust, with all that is in them")->type_name("");
-  sub->add_flag("--list", options->list, "Print the trusted folders; so does the command without a folder");
-  sub->add_flag("--remove", options->remove, "Take the folders off the list");
+  sub->add_option("FOLDER", options->folders, "Folders to trust, including everything in them")
+      ->type_name("");
+  sub->add_flag("--list", options->list, "Print the trusted folders (the default if no folder is given)");
+  sub->add_flag("--remove", options->remove, "Remove the folders from the list");
   sub->add_flag("--json", options->json, "Print the list as JSON");
   sub->footer(
-      "A scene may name Python files, which can do all that you can. They run where the scene and its code "
-      "are in\n"
-      "trusted folders; else karakuri run asks on a terminal, and needs --trust elsewhere. The bundled "
-      "scenes are\n"
-      "trusted. The list is karakuri/trusted-folders in $XDG_CONFIG_HOME or ~/.config.\n"
-      "Exit code: 0 done, 2 bad input.");
+      "A scene may name Python files, which can do all that you can. They run if the scene and its code are "
+      "in\n"
+      "trusted folders. Otherwise karakuri run asks on a terminal, and without a terminal it needs --trust. "
+      "The\n"
+      "bundled scenes are trusted. The list is kept in karakuri/trusted-folders in $XDG_CONFIG_HOME or "
+      "~/.config.\n"
+      "Exit code: 0 success, 2 bad input.");
   sub->callback([options, &code] { code = trust(*options); });
 }
 
