@@ -10,7 +10,8 @@
 namespace karakuri::fuzz {
 namespace {
 
-constexpr int kMostCalls = 24, kMostSteps = 6;
+constexpr int kMostCalls = 24, kMostSteps = 4;
+constexpr int kOneIn = 4;  // is followed by a copy as well
 
 /// One that is there, mostly; else one that never was, or that is gone.
 template <class Id, class Entries>
@@ -238,14 +239,14 @@ void run(Input input) {
     call(session, in);
     if (in.below(3) == 0 && ++steps <= kMostSteps) step_bounded(session);
   }
-  expect_same_future(session);
+  if (is_chosen(input, kOneIn)) expect_same_future(session);
 }
 
 std::vector<std::string> seeds() {
   std::vector<std::string> all;
   for (int i = 0; i < 24; ++i) {
     std::string seed(1, static_cast<char>(i % 3));
-    for (int k = 0; k < 120; ++k) seed += static_cast<char>((k * k * 7 + 13 * k * (i + 1) + i) % 251);
+    for (int k = 0; k < 20 + 4 * i; ++k) seed += static_cast<char>((k * k * 7 + 13 * k * (i + 1) + i) % 251);
     all.push_back(seed);
   }
   return all;
@@ -253,6 +254,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kCalls{"calls", [](const std::filesystem::path&) { sessions(); }, seeds, run};
+std::vector<Target> targets() {
+  return {{"calls", [](const std::filesystem::path&) { sessions(); }, seeds, run}};
+}
 
 }  // namespace karakuri::fuzz

@@ -1,4 +1,4 @@
-// One of the targets under libFuzzer.
+// One of the targets of a program under libFuzzer.
 //
 // Which: the environment variable KARAKURI_FUZZ_TARGET. Its seeds are written into the folder of
 // KARAKURI_FUZZ_SEEDS, what it needs beside them into that of KARAKURI_FUZZ_FILES; ./karakuri fuzz sets all.
@@ -8,12 +8,6 @@
 
 namespace karakuri::fuzz {
 namespace {
-
-std::vector<Target> targets() {
-  std::vector<Target> all = readers();
-  all.insert(all.end(), {kSnapshots, kMessages, kProblems, kCalls});
-  return all;
-}
 
 const Target& chosen() {
   static const Target target = [] {

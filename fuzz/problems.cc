@@ -161,6 +161,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kProblems{"problem", [](const std::filesystem::path&) {}, seeds, run};
+std::vector<Target> targets() {
+  return {{"problem", [](const std::filesystem::path&) {}, seeds, run}};
+}
 
 }  // namespace karakuri::fuzz

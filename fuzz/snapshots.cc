@@ -77,6 +77,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kSnapshots{"snapshot", [](const std::filesystem::path&) { sessions(); }, seeds, run};
+std::vector<Target> targets() {
+  return {{"snapshot", [](const std::filesystem::path&) { sessions(); }, seeds, run}};
+}
 
 }  // namespace karakuri::fuzz

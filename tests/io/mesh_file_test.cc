@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "io/corpus.h"
+#include "io/seeds.h"
 
 namespace karakuri::test {
 namespace {
@@ -147,6 +148,36 @@ TEST(MeshFile, ErrorsNameFileAndLine) {
     EXPECT_THAT(to_string(mesh.errors()[0]), HasSubstr(error));
   }
   EXPECT_FALSE(read_mesh_file("/dev/zero").ok());
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const auto at = text.find(what);
+  EXPECT_NE(at, text.npos) << what;
+  return text.replace(at, what.size(), with);
+}
+
+// The library that reads glTF looks whether as many bytes are there as there are elements, not components,
+// and of keys that stand twice takes another than our own look at the file.
+TEST(MeshFile, AccessorsOfGltfReadNothingBeyondTheirViews) {
+  const std::string good = kGltf;
+  EXPECT_TRUE(read(good, "a.gltf").ok());
+  const std::string position = R"("byteOffset":0,"componentType":5126)";
+  for (
+      const std::string& bad :
+      {replaced(good, position, R"("byteOffset":5,"componentType":5126)"),
+       replaced(good, position, R"("byteOffset":-40,"componentType":5126)"),
+       replaced(good, position, R"("byteOffset":5,"byteOffset":0,"componentType":5126)"),
+       replaced(good, position, R"("byteOffset":0,"componentType":7)"),
+       replaced(good, R"("type":"VEC3")", R"("type":"MAT4")"),
+       replaced(
+           good, R"("type":"VEC3")",
+           R"("type":"VEC3","sparse":{"count":2,"indices":{"bufferView":0,"componentType":5125},"values":{"bufferView":1}})")}) {
+    const Result<MeshData> mesh = read(bad, "a.gltf");
+    ASSERT_FALSE(mesh.ok()) << bad;
+    EXPECT_THAT(to_string(mesh.errors()[0]),
+                testing::AnyOf(HasSubstr("buffer view"), HasSubstr("stands twice")))
+        << bad;
+  }
 }
 
 /// A ball of many points.
