@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from . import describe, module, poses, properties, rest, values
+from . import animation, describe, module, poses, properties, rest, values
 from .rules import RuleError, Rules
 
 
@@ -80,6 +80,8 @@ class Simulation:
             self.world = self.make_world()
             self.poses_start = np.array(self.world.poses)
             self.bind(scene)
+            names = [part.name for part in self.moved_parts]
+            self.motions = animation.motions(scene, self.movers.objects, names, self.mover_notes)
         self.rules = Rules(scene, {part.uid: part.name for part in self.description.bodies + self.description.joints})
         self.notes = self.description.notes + self.mover_notes + list(self.world.notes)
         self.world.on_step(self._before_step)
@@ -188,6 +190,7 @@ class Simulation:
         while left > 0:
             frame, until = self.next_frame()
             some = min(left, until)
+            self.steer(frame, until)
             if some > 0:
                 self.world.step(some)
                 left -= some
@@ -197,6 +200,15 @@ class Simulation:
         self.engine_seconds += spent
         self.seconds_per_step = 0.5 * (self.seconds_per_step + spent / max(steps, 1))
         self.shot = self._shoot()
+
+    _steered = None
+
+    def steer(self, frame: int, steps: int) -> None:
+        """Kinematic bodies with keyframes set out for the next frame; once for each, however the steps are cut."""
+        if self.motions and self._steered != frame:
+            self._steered = frame
+            for motion in self.motions:
+                motion.steer(self.world, frame, steps * self.world.dt)
 
     # ---- frames
 
@@ -371,6 +383,7 @@ class Simulation:
     def go_to(self, frame: int) -> None:
         """Goes on from a frame: out of the cache, or by simulating up to it."""
         self.finish()
+        self._steered = None
         kept = self.cache.get(frame)
         if kept is not None and kept.snapshot is not None:
             self.world.restore(kept.snapshot)

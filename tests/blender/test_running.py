@@ -297,6 +297,32 @@ class Frames(InBlender):
         for frame, height in places.items():
             self.assertAlmostEqual(height, 3 - 9.81 / 2 * ((frame - 1) / 24)**2, delta=2e-3)
 
+    def test_a_kinematic_body_follows_its_keyframes(self):
+        """It is where its curves say at each frame, pushes what is in its way, and does so alike however the steps are cut."""
+        pusher = self.box("Pusher", (-1, 0, 0.2), motion="KINEMATIC")
+        box = self.box("Box", (0, 0, 0.1))
+        for frame, x, turn in ((1, -1.0, 0.0), (13, -0.3, 0.5), (25, 0.5, 1.5)):
+            pusher.location[0], pusher.rotation_euler[2] = x, turn
+            pusher.keyframe_insert("location", frame=frame)
+            pusher.keyframe_insert("rotation_euler", frame=frame)
+        self.scene.frame_set(1)
+        self.update()
+        run = kb.start()
+        curve = next(c for c in pusher.animation_data.action.fcurves if c.data_path == "location" and c.array_index == 0)
+        turn = next(c for c in pusher.animation_data.action.fcurves if c.data_path == "rotation_euler" and c.array_index == 2)
+        run.advance(1000)
+        for frame in (7, 13, 25):
+            pose = run.cache[frame].poses[0]
+            # poses pass through single precision; sums of a thousand steps add 1e-12
+            self.assertAlmostEqual(pose[0, 3], curve.evaluate(frame), delta=1e-6)
+            self.assertAlmostEqual(np.arctan2(pose[1, 0], pose[0, 0]), turn.evaluate(frame), delta=1e-6)
+        self.assertGreater(box.location[0], 0.3)
+        wanted = run.world.hash()
+        run = kb.start()
+        for steps in (1, 6, 93, 400, 500):
+            run.advance(steps)
+        self.assertEqual(run.world.hash(), wanted)
+
     def test_bake_and_take_it_away(self):
         self.falling()
         box = bpy.data.objects["Box"]
