@@ -137,6 +137,12 @@ class Merger {
     });
     append(to.events, from.events, [&](TimedEvent& e) { move(e.action); });
     append(to.breakables, from.breakables, [&](Breakable& b) { b.joint = joints_[b.joint]; });
+    append(to.walkers, from.walkers, [&](Walker& w) {
+      w.biped.root = links_[w.biped.root];
+      for (LinkId& foot : w.biped.feet) foot = links_[foot];
+      for (JointId& joint : w.biped.passive) joint = joints_[joint];
+      for (auto& [joint, q] : w.biped.posture) joint = joints_[joint];
+    });
     append(to.behaviours, from.behaviours, [](Behaviour&) {});
     append(to.plots, from.plots, [](Plot&) {});
     append(to.ui, from.ui, [&](UiElement& e) {

@@ -116,6 +116,7 @@ void bind_dynamics(py::module_& m, py::class_<PyWorld>& world);
 void bind_snapshot(py::module_& m, py::class_<PyWorld>& world);
 void bind_recording(py::module_& m, py::class_<PyWorld>& world);
 void bind_control(py::module_& m);
+void bind_walking(py::module_& m);
 void bind_batch(py::module_& m);
 void bind_events(py::module_& m, py::class_<PyWorld>& world);
 void bind_page(py::module_& m, py::class_<PyWorld>& world);

@@ -58,6 +58,7 @@ PYBIND11_MODULE(_karakuri, m) {
   python::bind_handles(m);
   python::bind_world(m);
   python::bind_control(m);
+  python::bind_walking(m);
   python::bind_batch(m);
   guard_types(m);
   pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(&python::begin_exit));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "karakuri/control/walking.h"
 #include "karakuri/session/session.h"
 
 namespace karakuri {
@@ -62,11 +63,12 @@ struct SessionState {
   std::vector<double> activations;  // likewise; 0 where it has no dynamics
   std::vector<double> sliders;      // by element of the page; 0 where it is no slider
   std::vector<DrivenJoint> driven;
-  std::vector<double> readings;     // of all sensors
-  std::vector<double> next_sample;  // by sensor [s]
-  std::vector<double> next_event;   // by timed event [s]; infinite: never again
-  std::vector<ActiveForce> forces;  // that go on
-  bool drives_changed = true;       // since they were given to the world
+  std::vector<double> readings;              // of all sensors
+  std::vector<double> next_sample;           // by sensor [s]
+  std::vector<double> next_event;            // by timed event [s]; infinite: never again
+  std::vector<ActiveForce> forces;           // that go on
+  std::vector<StepCommand> walker_commands;  // by walker: of the steps that are asked for next
+  bool drives_changed = true;                // since they were given to the world
 };
 
 }  // namespace session_detail
@@ -82,6 +84,7 @@ struct Session::Impl {
   std::vector<session_detail::Follower> followers;
   std::vector<session_detail::SensorSlot> sensors;
   std::vector<session_detail::FluidBox> boxes;  // empty: there is no fluid
+  std::vector<Walking> walkers;                 // by Script::walkers
   std::vector<std::function<void(Session&)>> hooks;
   std::vector<Diagnostic> problems;
   session_detail::ToldOfMethod told;
@@ -117,6 +120,11 @@ struct Session::Impl {
   void tell_of_method();
   void tell_frozen();
   bool run_behaviours(Session& self);
+  // walkers.cc
+  std::vector<Diagnostic> make_walkers();
+  void update_walkers();
+  double read_walker(std::size_t index, std::uint8_t property) const;
+  std::vector<Diagnostic> set_walker(const Signal& s, std::string_view key, double number);
   // names.cc
   std::optional<Signal> resolve(const Reference& reference) const;
   double read_drive(JointId joint, std::uint8_t property, int dof) const;
@@ -135,6 +143,8 @@ struct Session::Impl {
 
 namespace session_detail {
 
+/// What can be read and set of walkers, in the order of their numbers.
+std::span<const std::string_view> walker_properties();
 /// w, x, y, z; of the two that mean the rotation the one with w >= 0.
 std::array<double, 4> unit_quaternion(const Mat3& R);
 /// Whether it may be set.

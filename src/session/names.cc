@@ -61,6 +61,7 @@ std::span<const std::string_view> properties_of(Subject subject) {
     case Subject::kJoint: return kJointProperties;
     case Subject::kEnergy: return kEnergyProperties;
     case Subject::kStep: return kStepProperties;
+    case Subject::kWalker: return walker_properties();
     default: return {};
   }
 }
@@ -104,6 +105,7 @@ std::optional<Signal> Session::Impl::resolve(const Reference& r) const {
     case Subject::kSensor: index = index_by_name(scene.sensors, r.name); break;
     case Subject::kActuator: index = index_by_name(scene.actuators, r.name); break;
     case Subject::kUi: index = slider_by_name(scene.script.ui, r.name); break;
+    case Subject::kWalker: index = index_by_name(scene.script.walkers, r.name); break;
     case Subject::kBehaviour:
       index = index_by_name(scene.script.behaviours, r.name);
       if (index >= 0) {
@@ -232,6 +234,7 @@ double Session::read(const Signal& s) const {
     case Subject::kEnergy: return read_energy(world, s.property);
     case Subject::kStep: return read_step(world, s.property);
     case Subject::kUi: return at(impl_->state.sliders, static_cast<int>(s.index));
+    case Subject::kWalker: return impl_->read_walker(s.index, s.property);
     case Subject::kSetting:
     case Subject::kGravity: return s.component >= 0 && s.component < 3 ? world.gravity()[s.component] : kGone;
     case Subject::kBehaviour: {
@@ -371,6 +374,11 @@ std::vector<Diagnostic> Session::set(std::string_view key, const Value& value) {
       if (numbers.size() == 1 && set_control(static_cast<int>(found->index), numbers[0])) return {};
       break;
     case Subject::kBehaviour: return s.set_parameter(*found, key, value);
+    case Subject::kWalker:
+      if (const auto flag = switch_of(value); flag && reference->property == "stabilizer")
+        return s.set_walker(*found, key, *flag ? 1 : 0);
+      if (numbers.size() == 1) return s.set_walker(*found, key, numbers[0]);
+      break;
     case Subject::kUi:
       if (numbers.size() == 1) return s.set_slider(*this, found->index, numbers[0]);
       break;

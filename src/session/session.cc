@@ -47,6 +47,7 @@ Result<Session> Session::make(LoadedScene scene, const SessionOptions& options) 
     if (!keyframe) return unknown_keyframe(impl->scene, options.keyframe);
   }
   impl->start(keyframe);
+  if (std::vector<Diagnostic> flaws = impl->make_walkers(); !flaws.empty()) return flaws;
   return Session(std::move(impl));
 }
 
@@ -115,6 +116,7 @@ std::vector<Diagnostic> Session::reset(std::string_view name) {
   impl_->world = std::move(*world);
   impl_->take_controllers();
   impl_->start(keyframe);
+  if (std::vector<Diagnostic> flaws = impl_->make_walkers(); !flaws.empty()) return flaws;
   std::vector<Diagnostic> found = impl_->apply_sliders(*this);
   if (impl_->behaviours) impl_->behaviours->after_reset(*this);
   return found;
@@ -139,6 +141,7 @@ void Session::step(int count) {
     if (!s.run_behaviours(*this)) return;
     s.fire_events(*this);
     s.follow_trajectories();
+    s.update_walkers();
     for (std::size_t k = 0; k < s.hooks.size(); ++k) {  // a hook may add another
       if (s.hooks[k]) s.hooks[k](*this);
     }

@@ -38,6 +38,8 @@ static void visit(Ar& ar, SessionState& s) {
     visit(ar, *v);
   visit(ar, s.driven);
   visit(ar, s.forces);
+  for (StepCommand& step : s.walker_commands)
+    for (double* x : {&step.forward, &step.side, &step.turn}) visit(ar, *x);
   visit(ar, s.drives_changed);
 }
 /// All but how many threads there are, which is no matter of state.
@@ -83,11 +85,21 @@ constexpr std::uint64_t kMagic = 0x3130534b41524b41u;
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kBegin = sizeof kMagic + sizeof kVersion, kSum = sizeof(std::uint64_t);
 
-void visit_all(auto& ar, Snapshot& world, WorldSettings& settings, SessionState& own) {
+/// What walkers keep, a row of numbers each.
+using WalkerRows = std::vector<std::vector<double>>;
+
+WalkerRows rows_of(const std::vector<Walking>& walkers) {
+  WalkerRows rows;
+  for (const Walking& walking : walkers) rows.push_back(walking.save());
+  return rows;
+}
+
+void visit_all(auto& ar, Snapshot& world, WorldSettings& settings, SessionState& own, WalkerRows& walkers) {
   archive::visit(ar, world.scene);
   archive::visit(ar, world.bytes);
   archive::visit(ar, settings);
   archive::visit(ar, own);
+  for (std::vector<double>& row : walkers) archive::visit(ar, row);
 }
 
 Diagnostic refuse(std::string what, std::string remedy) {
@@ -166,13 +178,14 @@ std::uint64_t Session::hash() const {
 SessionSnapshot Session::snapshot() const {
   Snapshot world = impl_->world.snapshot();
   WorldSettings settings = impl_->world.settings();
+  WalkerRows walkers = rows_of(impl_->walkers);
   archive::Sizer sizer;
-  visit_all(sizer, world, settings, impl_->state);
+  visit_all(sizer, world, settings, impl_->state, walkers);
   SessionSnapshot out{std::vector<std::byte>(kBegin + sizer.value() + kSum)};
   archive::Writer writer(out.bytes.data());
   writer.raw(&kMagic, sizeof kMagic);
   writer.raw(&kVersion, sizeof kVersion);
-  visit_all(writer, world, settings, impl_->state);
+  visit_all(writer, world, settings, impl_->state, walkers);
   const std::uint64_t sum = checksum(std::span<const std::byte>(out.bytes).first(out.bytes.size() - kSum));
   writer.raw(&sum, kSum);
   return out;
@@ -201,18 +214,25 @@ std::vector<Diagnostic> Session::restore(const SessionSnapshot& snapshot) {
   Snapshot world;
   WorldSettings settings;
   SessionState own;
+  own.walker_commands.resize(s.walkers.size());
+  WalkerRows rows(s.walkers.size());
   const std::span<const std::byte> bytes(snapshot.bytes);
   archive::Reader reader(bytes.subspan(kBegin, bytes.size() - kBegin - kSum));
-  visit_all(reader, world, settings, own);
+  visit_all(reader, world, settings, own, rows);
   if (!reader.finished())
     return {refuse("its fields do not fill it", "take it again with Session::snapshot() of this library")};
   if (const std::string misfit = s.find_misfit(own); !misfit.empty())
     return {refuse(misfit, "restore it in the scene that it was taken of")};
   if (std::vector<Diagnostic> flaws = find_flaws(settings); !flaws.empty()) return flaws;
+  std::vector<Walking> walkers = s.walkers;
+  for (std::size_t i = 0; i < walkers.size(); ++i)
+    if (!walkers[i].restore(rows[i]))
+      return {refuse("what it has of a walker does not fit", "restore it in the scene that it was taken of")};
   if (std::vector<Diagnostic> flaws =
           take_over(s.world, settings, [&](World& w) { return w.restore(world); });
       !flaws.empty())
     return flaws;
+  s.walkers = std::move(walkers);
   own.sliders.insert(own.sliders.end(),
                      s.state.sliders.begin() + static_cast<std::ptrdiff_t>(own.sliders.size()),
                      s.state.sliders.end());
@@ -227,6 +247,8 @@ std::vector<Diagnostic> Session::restore(const Session& other) {
   const Impl& from = *other.impl_;
   if (const std::string misfit = s.find_misfit(from.state); !misfit.empty())
     return {refuse(misfit, "take a session of the same scene, or its clone")};
+  if (s.walkers.size() != from.walkers.size())
+    return {refuse("it has other walkers", "take a session of the same scene, or its clone")};
   if (std::vector<Diagnostic> flaws =
           take_over(s.world, from.world.settings(), [&](World& w) { return w.restore(from.world); });
       !flaws.empty())
@@ -239,6 +261,7 @@ std::vector<Diagnostic> Session::restore(const Session& other) {
     s.state = from.state;
     s.state.sliders = std::move(sliders);
   }
+  s.walkers = from.walkers;
   if (s.behaviours) s.behaviours->after_reset(*this);
   return {};
 }
@@ -247,6 +270,7 @@ Session Session::clone() const {
   const Impl& from = *impl_;
   auto out = std::make_unique<Impl>(from.scene, from.world.clone(), from.options);
   out->state = from.state;
+  out->walkers = from.walkers;
   out->problems = from.problems;
   out->told = from.told;
   out->presses = from.presses;

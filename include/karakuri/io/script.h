@@ -16,6 +16,7 @@
 
 #include "karakuri/core/diagnostic.h"
 #include "karakuri/io/mesh_file.h"
+#include "karakuri/model/biped.h"
 #include "karakuri/model/joint.h"
 
 namespace karakuri {
@@ -143,6 +144,7 @@ struct Script {
   std::vector<Controller> controllers;
   std::vector<TimedEvent> events;
   std::vector<Breakable> breakables;
+  std::vector<Walker> walkers;
   std::vector<Behaviour> behaviours;
   std::vector<Plot> plots;
   std::vector<UiElement> ui;
@@ -164,6 +166,7 @@ enum class Subject : std::uint8_t {
   kSetting,    // settings.PROPERTY
   kGravity,    // gravity
   kBehaviour,  // behaviour.NAME.PROPERTY
+  kWalker,     // walker.NAME.PROPERTY
 };
 /// A signal or key, taken apart. Names may have dots of their own.
 struct Reference {

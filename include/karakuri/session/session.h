@@ -43,6 +43,7 @@ struct SessionSnapshot {
 std::vector<Diagnostic> find_flaws(const SessionSnapshot& snapshot);
 
 class Session;
+class Walking;
 
 /// Runs the behaviours of a session's scene, in whatever language they are written (docs/behaviours.md).
 class BehaviourHost {
@@ -133,6 +134,10 @@ class Session {
   /// What problems() has told of the solver that is chosen now: the friction that it really has, and that
   /// another method solves what it cannot. For those who come later.
   std::vector<Diagnostic> told_of_solver() const;
+
+  // ---- robots that walk
+  /// By index of scene().script.walkers: their plans and reports. Good until the next step or reset.
+  std::span<const Walking> walkers() const;
 
   // ---- what the page shows beside the scene
   /// A new one, or in the place of that with the same name; a slider then keeps its value, as far as it fits.

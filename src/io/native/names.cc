@@ -36,6 +36,18 @@ constexpr Word kSignals[] = {
     {"step.PROPERTY", kStep, "residual", "m/s", "What the solver left."},
     {"step.PROPERTY", kStep, "penetration", "m", "The deepest contact."},
     {"ui.NAME", kUi, "", "", "A slider's value."},
+    {"walker.NAME.PROPERTY", kWalker, "steps left standing fallen stabilizer", "",
+     "Steps done and to do; 1 or 0."},
+    {"walker.NAME.PROPERTY", kWalker, "margin", "m",
+     "How far the ZMP is inside what carries; negative: outside."},
+    {"walker.NAME.PROPERTY", kWalker, "zmp_x zmp_y planned_zmp_x planned_zmp_y wanted_zmp_x wanted_zmp_y",
+     "m", "Zero-moment point: measured, of the plan, and as the stabilizer wants it."},
+    {"walker.NAME.PROPERTY", kWalker,
+     "center_x center_y center_z planned_center_x planned_center_y planned_center_z", "m",
+     "Centre of mass: measured, and of the plan."},
+    {"walker.NAME.PROPERTY", kWalker, "left_force right_force", "N", "Vertical force on a foot."},
+    {"walker.NAME.PROPERTY", kWalker, "tilt", "rad", "Of the root, from upright."},
+    {"walker.NAME.PROPERTY", kWalker, "forward side turn", "", "Of the steps that `steps` asks for."},
     {"behaviour.NAME.PROPERTY", kBehaviour, "", "", "One of its parameters, where it is a number."},
 };
 
@@ -54,6 +66,11 @@ constexpr Word kKeys[] = {
      "true: its tree moves as its velocities say, whatever pushes it."},
     {"actuator.NAME", kActuator, "", "", "Control."},
     {"ui.NAME", kUi, "", "", "A slider's value."},
+    {"walker.NAME.PROPERTY", kWalker, "forward side turn", "m or rad",
+     "Of the steps that `steps` asks for next."},
+    {"walker.NAME.PROPERTY", kWalker, "steps", "",
+     "So many such steps in place of what was planned, then to a stand; 0: stop."},
+    {"walker.NAME.PROPERTY", kWalker, "stabilizer", "", "true or false: whether its stabilizer acts."},
     {"behaviour.NAME.PROPERTY", kBehaviour, "", "", "One of its parameters."},
 };
 
@@ -98,6 +115,8 @@ std::vector<std::string> names_of(const LoadedScene& scene, Subject subject) {
     for (const Sensor& s : scene.sensors) names.push_back(s.name);
   } else if (subject == kActuator) {
     for (const Actuator& a : scene.actuators) names.push_back(a.name);
+  } else if (subject == kWalker) {
+    for (const Walker& w : scene.script.walkers) names.push_back(w.name);
   } else if (subject == kBehaviour) {
     for (const Behaviour& b : scene.script.behaviours) names.push_back(b.name);
   } else if (subject == kUi) {
@@ -200,6 +219,11 @@ class Finder {
       return refused(fmt::format("there is no property {}", in_quotes(r.property)),
                      suggestion(r.property, known, "valid"));
     }
+    if (r.subject == kWalker) {
+      const std::vector<std::string> names = names_of(scene_, kWalker);
+      if (std::find(names.begin(), names.end(), r.name) != names.end()) return r;
+      return no_such_name(kWalker, r.name, names);
+    }
     const Mechanism& m = scene_.scene.mechanism;
     if (r.subject == kLink) {
       if (m.find_link(r.name)) return r;
@@ -280,8 +304,8 @@ Result<Reference> find_key(const LoadedScene& scene, std::string_view key) {
 }
 
 std::string to_string(const Reference& r) {
-  static constexpr std::string_view kHeads[] = {"time", "link", "joint",    "sensor",  "actuator", "energy",
-                                                "step", "ui",   "settings", "gravity", "behaviour"};
+  static constexpr std::string_view kHeads[] = {"time", "link", "joint",    "sensor",  "actuator",  "energy",
+                                                "step", "ui",   "settings", "gravity", "behaviour", "walker"};
   std::string text(kHeads[static_cast<std::size_t>(r.subject)]);
   if (!r.name.empty()) text += "." + r.name;
   if (!r.property.empty()) text += "." + r.property;

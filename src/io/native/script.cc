@@ -5,6 +5,7 @@
 
 #include "io/native/context.h"
 #include "io/native/names.h"
+#include "io/native/walkers.h"
 
 namespace karakuri::io {
 
@@ -35,6 +36,8 @@ class ScriptReader {
   void run(const YamlNode& root) {
     for (const YamlNode* node : items(root, "trajectories")) read_trajectory(*node);
     for (const YamlNode* node : items(root, "controllers")) read_controller(*node);
+    for (const YamlNode* node : items(root, "walkers"))
+      read_walker(c_, *node, [&](const std::string& pattern) { return matching(*node, "passive", pattern); });
     for (const YamlNode* node : items(root, "behaviours")) read_behaviour(*node);
     // sliders are signals and keys: they come before what may name them
     for (const YamlNode* node : items(root, "ui")) read_element(*node);
@@ -91,13 +94,13 @@ class ScriptReader {
       return follow_all(node, controller);
     }
     for (const std::string& pattern : patterns) {
-      for (const JointId id : matching(node, pattern)) add_controller(node, controller, id);
+      for (const JointId id : matching(node, "joints", pattern)) add_controller(node, controller, id);
     }
   }
 
-  std::vector<JointId> matching(const YamlNode& node, const std::string& pattern) {
+  std::vector<JointId> matching(const YamlNode& node, std::string_view key, const std::string& pattern) {
     if (pattern.find('*') == pattern.npos) {
-      const JointId id = c_.joint(*node.find("joints"), pattern);
+      const JointId id = c_.joint(*node.find(key), pattern);
       return id ? std::vector<JointId>{id} : std::vector<JointId>{};
     }
     std::vector<JointId> found;
@@ -107,8 +110,7 @@ class ScriptReader {
       if (moves && matches(m.joint(id).name, c_.prefixed(pattern))) found.push_back(id);
     }
     if (found.empty()) {
-      c_.file.error(*node.find("joints"),
-                    fmt::format("no joint that moves is called like {}", in_quotes(pattern)),
+      c_.file.error(*node.find(key), fmt::format("no joint that moves is called like {}", in_quotes(pattern)),
                     "name joints; * stands for any letters");
     }
     return found;
@@ -339,7 +341,7 @@ class ScriptReader {
   }
 
   static std::string with_prefix(const std::string& text, const std::string& prefix) {
-    for (const std::string_view subject : {"link.", "joint.", "sensor.", "actuator."}) {
+    for (const std::string_view subject : {"link.", "joint.", "sensor.", "actuator.", "walker."}) {
       if (text.starts_with(subject)) return std::string(subject) + prefix + text.substr(subject.size());
     }
     return text;

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "io/native/settings_keys.h"
+#include "io/native/walker_keys.h"
 
 namespace karakuri::io {
 
@@ -65,6 +66,7 @@ constexpr Key kSceneKeys[] = {
     Key{"kinematic", kTexts, "", "Bodies whose trees move as their velocities say, whatever pushes them."},
     Key{"trajectories", kList, "", "Motions from CSV files."}.a("trajectory"),
     Key{"controllers", kList, "", "PD control of joints."}.a("controller"),
+    Key{"walkers", kList, "", "Robots that walk on two legs."}.a("walker"),
     Key{"events", kList, "", "What happens at a given time."}.a("event"),
     Key{"behaviours", kList, "", "Python files that run at each step."}.a("behaviour"),
     Key{"plots", kList, "", "What is plotted."}.a("plot"),
@@ -520,6 +522,12 @@ constexpr Section kTable[] = {
     {"tendon", "A weighted sum of joint positions.", kTendonKeys, ""},
     {"trajectory", "A motion from a file.", kTrajectoryKeys, ""},
     {"controller", "An implicit PD drive.", kControllerKeys, ""},
+    {"walker", "A robot that walks: it gives targets to the drives of its joints, see `controllers`.",
+     walker_table::kWalkerKeys, ""},
+    {"gait", "How it walks.", walker_table::kGaitKeys, ""},
+    {"stabilizer", "Feedback that keeps a walk on its plan.", walker_table::kStabilizerKeys, ""},
+    {"steps", "Steps that are alike.", walker_table::kStepsKeys, ""},
+    {"footstep", "A place of a sole.", walker_table::kFootstepKeys, "pose"},
     {"event", "Something that happens: a time and one action.", kEventKeys, "action"},
     {"action", "Exactly one of these.", kActionKeys, ""},
     {"force", "A push.", kForceKeys, ""},

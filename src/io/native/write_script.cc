@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "io/native/walkers.h"
+
 namespace karakuri::io {
 
 namespace {
@@ -273,6 +275,7 @@ class Writer {
       if (e.period > 0) out_.put("every", e.period);
       write_action(e.action);
     });
+    list("walkers", s.walkers, [&](const Walker& w) { write_walker(w, in_.scene.mechanism, out_); });
     list("behaviours", s.behaviours, [&](const Behaviour& b) {
       out_.put_name(b.name);
       out_.put("file", assets.add_copy(b.file));

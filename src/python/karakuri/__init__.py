@@ -35,6 +35,9 @@ from ._karakuri import (
     Text,
     World,
     feedforward,
+    footsteps,
+    inverse_kinematics,
+    support_polygon,
 )
 from ._page import Page
 from .env import Box, Env
@@ -67,6 +70,9 @@ __all__ = [
     "World",
     "bundled_scenes",
     "feedforward",
+    "footsteps",
+    "inverse_kinematics",
+    "support_polygon",
 ]
 
 World.load = staticmethod(load)  # type: ignore[assignment]
