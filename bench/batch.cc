@@ -1,5 +1,4 @@
-// Batches: copies of a world on all cores beside the same copies on one, and beside sessions stepped one by
-// one
+// Batches: copies of a world on all cores, compared with one core and with sessions stepped one by one
 #include <fmt/format.h>
 
 #include "karakuri/session/batch.h"
@@ -76,10 +75,10 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Steps of a batch on all cores, beside one core and beside sessions stepped one by one.");
   app.add_option("--json", options.json, "Write the figures to this file");
-  app.add_option("--copies", options.copies, "Sessions in a batch")
+  app.add_option("--copies", options.copies, "Number of sessions in a batch")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--rounds", options.rounds, "Of which the fastest counts")
+  app.add_option("--rounds", options.rounds, "Number of rounds, of which the fastest counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   if (const auto code = parse_options(app, argc, argv)) return *code;

@@ -1,4 +1,4 @@
-# What Python costs: world.step() beside the same steps in one call, and reading q.
+# Cost of Python: single calls of world.step() compared with the same steps in one call, and reading q.
 """Usage: python.py [--json FILE]. The bound is the engine itself: step(n) makes n steps in C++ without coming back to Python."""
 import argparse
 import json

@@ -354,7 +354,8 @@ int main(int argc, char** argv) {
 #endif
   app.add_option("--json", options.json, "also write the figures to this file");
   app.add_option("--corpus", options.corpus, "folder with friction-problems/*.dat");
-  app.add_option("--rounds", options.rounds, "timings of which the best counts")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds, "number of timings, of which the best counts")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--robots", options.robots_only, "only the warm-started robots");
   if (const auto code = karakuri::bench::parse_options(app, argc, argv)) return *code;
   return karakuri::bench::run(options);

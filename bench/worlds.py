@@ -1,4 +1,4 @@
-# Random passive worlds through Python: how many keep their energy, which NumPy adds up.
+# Random passive worlds through Python: how many conserve their energy, which is computed with NumPy.
 """Usage: worlds.py [--count N] [--first SEED] [--kind KIND] [--seconds S] [--json FILE]
 
 Worlds as a user would write them: up to six trees of up to six links on joints of all kinds, springs, dampers, limits, loops, terrain, restitution, parts that overlap, things
@@ -330,11 +330,11 @@ def judge(random, seconds=2.0, most_steps=1500):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200, help="worlds")
-    parser.add_argument("--first", type=int, default=0, help="their first seed")
-    parser.add_argument("--kind", choices=KINDS, help="all of one kind")
-    parser.add_argument("--seconds", type=float, default=2, help="of each, at most 1500 steps")
-    parser.add_argument("--json", metavar="FILE", help="also write the figures there")
+    parser.add_argument("--count", type=int, default=200, help="number of worlds")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first world")
+    parser.add_argument("--kind", choices=KINDS, help="use worlds of this kind only")
+    parser.add_argument("--seconds", type=float, default=2, help="simulated time of each world [s], at most 1500 steps")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
     options = parser.parse_args()
     failed, began = {}, time.perf_counter()
     for seed in range(options.first, options.first + options.count):

@@ -1,4 +1,4 @@
-// Islands that scenes have met: every backend of the solver on each, times, residuals and motions
+// Islands recorded from scenes: times, residuals and motions of every solver backend on each
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -276,18 +276,19 @@ int main(int argc, char** argv) {
       "lets "
       "every backend of the solver solve each. Ends with 1 where two of them converge to different motions.");
   app.add_option("--json", options.json, "Write the figures to this file");
-  app.add_option("--record", options.record, "Write the islands to this file, and solve nothing");
+  app.add_option("--record", options.record, "Write the islands to this file without solving them");
   app.add_option("--corpus", options.corpus, "Read the islands from a file that --record wrote");
   app.add_option("--scenes", options.scenes, "Folder with bundled scenes")->capture_default_str();
-  app.add_option("--only", options.only, "Only scenes whose name contains this");
-  app.add_option("--most", options.most, "Islands that are kept of a scene")
+  app.add_option("--only", options.only, "Use only the scenes whose name contains this");
+  app.add_option("--most", options.most, "Number of islands that are kept of a scene")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--seconds", options.seconds, "Of each scene")
+  app.add_option("--seconds", options.seconds, "Simulated seconds of each scene")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed,
-                 "Other sizes, masses, frictions and places of the scenes of the benchmark");
+  app.add_option(
+      "--seed", options.seed,
+      "Vary the sizes, masses, frictions and places in the scenes of the benchmark with this seed");
   if (const auto code = parse_options(app, argc, argv)) return *code;
   return run(options);
 }

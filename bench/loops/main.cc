@@ -1,4 +1,4 @@
-// Closed loops: drift and time per step beside MuJoCo's equality constraints; chains of four-bars up to 1000
+// Closed loops: drift and time per step against MuJoCo's equality constraints; chains of four-bars up to 1000
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -209,12 +209,13 @@ int run_all(const Options& o) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Drift and time of closed loops, beside MuJoCo's equality constraints in the same run.");
-  app.add_option("--json", options.json, "Write the aims to this file");
-  app.add_option("--seconds", options.seconds, "Simulated time, at most")->capture_default_str();
-  app.add_option("--budget", options.budget, "Machine time for each engine and size, at most")
+  CLI::App app(
+      "Drift and time of closed loops, compared with MuJoCo's equality constraints in the same run.");
+  app.add_option("--json", options.json, "Write the requirements and their results to this file");
+  app.add_option("--seconds", options.seconds, "Largest simulated time [s]")->capture_default_str();
+  app.add_option("--budget", options.budget, "Largest computing time for each engine and size [s]")
       ->capture_default_str();
-  app.add_option("--largest", options.largest, "Loops of the longest chain")->capture_default_str();
+  app.add_option("--largest", options.largest, "Number of loops of the longest chain")->capture_default_str();
   if (const auto code = parse_options(app, argc, argv)) return *code;
   return run_all(options);
 }

@@ -1,4 +1,4 @@
-// Random worlds that nobody tuned: how many make no energy and keep positions and velocities together
+// Random passive worlds: how many create no energy and keep positions consistent with velocities
 #include <fmt/format.h>
 
 #include <atomic>
@@ -127,24 +127,28 @@ int main(int argc, char** argv) {
       "Steps random worlds and judges each step from outside: energy made, motion lost. Prints the seeds of "
       "those that do not hold and ends with 1 if there are any.");
   app.add_option("--json", o.json, "Write the figures to this file");
-  app.add_option("--count", o.count, "Worlds")->capture_default_str()->check(CLI::Range(1, 100000000));
-  app.add_option("--first", o.first, "Seed of the first; the others follow")->capture_default_str();
-  app.add_option("--kind", o.kind,
-                 "all, trees, loops, drives, meshes, bouncing, kinematic, models, mixed, long-steps or bin")
-      ->capture_default_str();
-  app.add_option("--seconds", o.judge.seconds, "Of each world's time")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-3, 1e6));
-  app.add_option("--steps", o.judge.max_steps, "Of each world, at most")
+  app.add_option("--count", o.count, "Number of worlds")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000000));
-  app.add_option("--shapes", o.shapes, "In a bin, at most")
+  app.add_option("--first", o.first, "Seed of the first world; the others use the following seeds")
+      ->capture_default_str();
+  app.add_option("--kind", o.kind,
+                 "Kind of worlds: all, trees, loops, drives, meshes, bouncing, kinematic, models, mixed, "
+                 "long-steps or bin")
+      ->capture_default_str();
+  app.add_option("--seconds", o.judge.seconds, "Simulated time of each world [s]")
+      ->capture_default_str()
+      ->check(CLI::Range(1e-3, 1e6));
+  app.add_option("--steps", o.judge.max_steps, "Largest number of steps of each world")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000000));
+  app.add_option("--shapes", o.shapes, "Largest number of shapes in a bin")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--threads", o.threads, "0: as many as the machine has")
+  app.add_option("--threads", o.threads, "Number of threads (0: as many as the machine has)")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
-  app.add_flag("--verbose", o.verbose, "A line for every world");
+  app.add_flag("--verbose", o.verbose, "Print a line for every world");
   if (const auto code = parse_options(app, argc, argv)) return *code;
   if (!known_kind(o.kind)) {
     fmt::print(stderr, "--kind {}: unknown (see --help for the kinds)\n", o.kind);

@@ -183,17 +183,20 @@ int main(int argc, char** argv) {
                  "Only the scenes whose name contains one of these, separated by commas");
   app.add_option("--engines", options.engines, "Only the engines whose name contains one of these");
   app.add_option("--corpus", options.corpus, "Folder with mujoco/humanoid.xml, to compare masses");
-  app.add_option("--rounds", options.plan.rounds, "How often each scene is run, at most")
+  app.add_option("--rounds", options.plan.rounds, "Largest number of runs of each scene")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--tolerance", options.ours.tolerance, "Of our solver [m/s]")->capture_default_str();
-  app.add_option("--sweeps", options.ours.max_sweeps, "Of our solver, at most")->capture_default_str();
-  app.add_option("--newton", options.ours.max_newton, "Linear solves of our solver, at most")
+  app.add_option("--tolerance", options.ours.tolerance, "Tolerance of our solver [m/s]")
+      ->capture_default_str();
+  app.add_option("--sweeps", options.ours.max_sweeps, "Largest number of sweeps of our solver")
+      ->capture_default_str();
+  app.add_option("--newton", options.ours.max_newton, "Largest number of linear solves of our solver")
       ->capture_default_str();
   app.add_option("--seed", options.seed,
-                 "Other sizes, masses, frictions and places of the same scenes; 0: as they are")
+                 "Vary the sizes, masses, frictions and places in the scenes with this seed (0: do not)")
       ->capture_default_str();
-  app.add_flag("--quick", options.quick, "One round of a tenth of the time: to see that all works");
+  app.add_flag("--quick", options.quick,
+               "Run one round of a tenth of the time, to check that everything works");
   if (const auto code = parse_options(app, argc, argv)) return *code;
   if (options.quick) options.plan = {.rounds = 1, .shorten = 0.1};
   return run_all(options);
