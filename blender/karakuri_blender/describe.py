@@ -105,7 +105,8 @@ class Describer:
             name = self.joint_names[joint]
             for role, body in (("parent", j.parent), ("child", j.child)):
                 if body is not None and body not in root:
-                    self.problems.append(f"joint '{name}': its {role} '{body.name}' is no body of this scene: give it the role Body")
+                    self.problems.append(f"joint '{name}': its {role} '{body.name}' is no body of this scene: "
+                                         "give it the role Body")
             if j.child is None and j.closes_loop and j.parent in root:
                 self.loops.append(joint)  # on the world
                 continue

@@ -288,35 +288,42 @@ class Importer:
         if home == "" and parent is None and kind in ("FREE", "FIXED"):
             return None
         keys = entry if isinstance(entry, dict) else {}
-        X_parent = frames.frame_of(parent.matrix_world) if parent is not None else frames.IDENTITY
         X_child = frames.frame_of(child.matrix_world) if child is not None else frames.IDENTITY
+        F = self.frame_of_joint(keys, kind, child, parent, X_child, home)
+        owner = self.joint_empty(name, F, parent)
+        k = owner.karakuri
+        k.role = "JOINT"
+        k.home = home
+        joints.read(k.joint, keys, kind)
+        k.joint.parent, k.joint.child = parent, child
+        k.joint.closes_loop = home == "loops"
+        if home == "loops" and kind == "DISTANCE":
+            self.loop_end(owner, keys, child)
+        elif home != "loops" and kind != "FIXED":
+            self.read_position(owner, name, keys, kind, F, X_child, child)
+        k.source = json.dumps(entry)
+        self.made.append(owner)
+        return owner
+
+    def frame_of_joint(self, keys: dict, kind: str, child, parent, X_child, home: str) -> np.ndarray:
+        """Frame F in the world."""
+        X_parent = frames.frame_of(parent.matrix_world) if parent is not None else frames.IDENTITY
         if kind == "FIXED" and home != "loops":
-            F = X_child
-        elif "in_parent" in keys:
-            F = X_parent @ frames.from_keys(keys["in_parent"])
-        else:
-            body = json.loads(child.karakuri.source)
-            F = X_parent @ frames.from_keys(body) @ self.in_child(keys, kind, child)
+            return X_child
+        if "in_parent" in keys:
+            return X_parent @ frames.from_keys(keys["in_parent"])
+        body = json.loads(child.karakuri.source)
+        return X_parent @ frames.from_keys(body) @ self.in_child(keys, kind, child)
+
+    def joint_empty(self, name: str, F, parent):
+        """An empty that moves with the parent."""
         owner = naming.new_object(name, None, self.joints)
         owner.empty_display_type, owner.empty_display_size = "SINGLE_ARROW", 1.5 * self.size
         owner.parent = parent
         if parent is not None:
             owner.matrix_parent_inverse = parent.matrix_world.inverted()
         owner.matrix_world = Matrix(F.tolist())
-        k = owner.karakuri
-        k.title = name if owner.name != name else ""
-        k.role = "JOINT"
-        k.home = home
-        joints.read(k.joint, keys, kind)
-        k.joint.parent, k.joint.child = parent, child
-        if home == "loops":
-            k.joint.closes_loop = True
-            if kind == "DISTANCE":
-                self.loop_end(owner, keys, child)
-        elif kind != "FIXED":
-            self.read_position(owner, name, keys, kind, F, X_child, child)
-        k.source = json.dumps(entry)
-        self.made.append(owner)
+        owner.karakuri.title = name if owner.name != name else ""
         return owner
 
     def loop_end(self, owner, keys: dict, child) -> None:

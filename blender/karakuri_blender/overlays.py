@@ -139,26 +139,32 @@ def draw_joint(out: Sketch, scene, joint, run) -> None:
         return
     axis = X[:3, :3] @ (np.array(j.axis) / max(np.linalg.norm(j.axis), 1e-12))
     out.line(at - size * axis, at + size * axis, AXIS)
-    d = j.dofs[0] if len(j.dofs) else None
-    if d is None or not d.use_limits or len(j.dofs) > 1:
+    if len(j.dofs) != 1 or not j.dofs[0].use_limits:
         return
-    q = position(run, joint)
     if kind.dofs[0] == "slide":
-        out.line(at + d.lower * axis, at + d.upper * axis, LIMIT)
-        for end in (d.lower, d.upper):
-            u, v = across(axis)
-            out.line(at + end * axis - 0.3 * size * u, at + end * axis + 0.3 * size * u, AXIS)
-        return
+        draw_way(out, j.dofs[0], at, axis, size)
+    else:
+        draw_angle(out, j.dofs[0], at, axis, size, position(run, joint))
+
+
+def draw_way(out: Sketch, d, at, axis, size: float) -> None:
+    """Of a slider: from one limit to the other."""
+    out.line(at + d.lower * axis, at + d.upper * axis, LIMIT)
+    u, _ = across(axis)
+    for end in (d.lower, d.upper):
+        out.line(at + end * axis - 0.3 * size * u, at + end * axis + 0.3 * size * u, AXIS)
+
+
+def draw_angle(out: Sketch, d, at, axis, size: float, q: float) -> None:
+    """Of a hinge: the sector between its limits, and where in that it is."""
     u, v = across(axis)
     low, high = max(d.lower, -2 * math.pi), min(d.upper, 2 * math.pi)
-    angles = np.linspace(low, high, 25)
-    rim = [at + size * (math.cos(t) * u + math.sin(t) * v) for t in angles]
+    rim = [at + size * (math.cos(t) * u + math.sin(t) * v) for t in np.linspace(low, high, 25)]
     for p, p2 in zip(rim, rim[1:]):
         out.face(at, p, p2, LIMIT)
     for end in (rim[0], rim[-1]):
         out.line(at, end, AXIS)
-    if q is not None:
-        out.line(at, at + 1.15 * size * (math.cos(q) * u + math.sin(q) * v), NOW)
+    out.line(at, at + 1.15 * size * (math.cos(q) * u + math.sin(q) * v), NOW)
 
 
 def moved(run, body, X):
