@@ -83,8 +83,16 @@ void add_tendons(World::Impl& w, double h) {
 const State& limited_state(World::Impl& w, double h) {
   if (w.settings.integrator != Integrator::kExplicit) return w.state;
   w.stage.q = w.state.q;
-  integrate(w.model, w.stage.q_view(), w.state.v_view(), h);
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (w.led_by_start[t])
+      integrate(w.model, w.model.trees[t].first, w.model.trees[t].last, w.stage.q_view(), w.state.v_view(),
+                h);
   return w.stage;
+}
+
+/// Whether the velocity of the start moves a body that responds, whatever is solved.
+bool is_led_by_start(const World::Impl& w, int body) {
+  return w.tree_of[body] >= 0 && w.led_by_start[w.tree_of[body]] != 0;
 }
 
 void add_limits(World::Impl& w, double h) {
@@ -229,8 +237,7 @@ void add_contact(World::Impl& w, int i, double h) {
   ContactGeometry geometry{a, b, c.point, contact_frame(c.normal), c.separation};
   const M3 axes = to_rows(geometry.frame);
   const V3 u = axes * now.v;
-  if (w.settings.integrator == Integrator::kExplicit)
-    geometry.gap += h * u[0];  // moves so whatever is solved
+  if (is_led_by_start(w, a) || is_led_by_start(w, b)) geometry.gap += h * u[0];
   const StabilizationSettings& stabilization = w.settings.stabilization;
   add_contact_rows(geometry, surface, friction_of(c, surface, vec(now.v), w.scales.speed), u[0],
                    stabilization, h, i, w.rows);

@@ -127,11 +127,29 @@ void shorten(World::Impl& w) {
 
 }  // namespace
 
+namespace {
+
+/// Rows of an explicit step know where the velocity of its start would lead (build_rows.cc). What turns out
+/// to be moved plainly does not go there.
+double velocity_not_gone(const World::Impl& w, const RowBlock& block) {
+  if (w.settings.integrator != Integrator::kExplicit) return 0;
+  const ImpulseRow& row = w.rows.impulses[block.row];
+  for (const int body : {row.body, row.other}) {
+    if (!w.responds(body) || !w.led_by_start[w.tree_of[body]] || !w.plain[w.tree_of[body]]) continue;
+    double u = 0;
+    row_velocities({&row, 1}, w.ws, Eigen::Map<Eigen::VectorXd>(&u, 1));
+    return u + (w.has_unresponsive ? w.row_carried[block.row] : 0);
+  }
+  return 0;
+}
+
+}  // namespace
+
 double world_detail::wanted_shift(const World::Impl& w, const RowBlock& block, double h) {
   if (block.source != RowSource::kContact && !is_limit(block.source)) return 0;
   if (w.rows.compliance[block.row] > 0) return 0;  // soft: as deep as its spring lets it
   const solver::PositionCorrection c = correction_of(w.settings.stabilization, h);
-  return c.undone(c.gap(w.rows.error[block.row], w.row_velocity[block.row]));
+  return c.undone(c.gap(w.rows.error[block.row], w.row_velocity[block.row] - velocity_not_gone(w, block)));
 }
 
 void World::Impl::find_shift(double h) {

@@ -247,6 +247,13 @@ void go_beside(World::Impl& w, int set, double share) {
   });
 }
 
+/// Of the motion, what may be taken: a set on which nothing fixed acts keeps its momentum.
+double payable(World::Impl& w, int set, double motion) {
+  if (w.accounts[set].anchored || w.accounts[set].slowed) return motion;
+  const Parts parts(w, set, motion);
+  return parts.turning + parts.within;
+}
+
 /// Loops that are open are closed as far as the motion can pay for what that lifts: by the largest share that
 /// leaves a little to be taken away, by bisection.
 void loosen(World::Impl& w, int set, double most) {
@@ -256,7 +263,7 @@ void loosen(World::Impl& w, int set, double most) {
   const auto can_pay = [&](double share) {
     go_beside(w, set, share);
     const EnergySum sum = energies_of(w, set);
-    return sum.energy() - most < 0.5 * kLittle * sum.motion;
+    return sum.energy() - most < 0.5 * kLittle * payable(w, set, sum.motion);
   };
   const double closed = energies_of(w, set).energy();
   double fits = 0, exceeds = 1;
@@ -264,7 +271,7 @@ void loosen(World::Impl& w, int set, double most) {
     const double share = 0.5 * (fits + exceeds);
     (can_pay(share) ? fits : exceeds) = share;
   }
-  go_beside(w, set, can_pay(fits) ? fits : 1);
+  if (!can_pay(fits) && energies_of(w, set).energy() > closed) go_beside(w, set, 1);  // closing falls
   w.accounts[set].left_open += std::max(0.0, closed - energies_of(w, set).energy());
 }
 

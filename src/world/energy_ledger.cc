@@ -4,8 +4,9 @@
 //   W                                work of all that may do any, as much as it can be                    (2)
 //   o = h |v . grad U| + |dv|^2_M    what the integrator may be wrong by, of motions that it resolves     (3)
 //   c                                what it has lost so far, and may give back
-// with dv = v_free - v. W is that of efforts, drives, forces, kinematic bodies, of springs in place of
-// contacts and loops, and of overlaps that come apart, which lift what lies on them (energy_work.cc). At the
+// with dv = v_free - v, or v+ - v where impulses let less change. W is that of efforts, drives, forces,
+// kinematic bodies, of loops that give way, and of overlaps that come apart, which lift what lies on them
+// (energy_work.cc); and of springs in place of contacts, as far as they hold it (energy_springs.cc). At the
 // end of the step
 //   E+ <= E + W + c + o                                                                                   (4)
 //   c+ = min(c + E + W - E+, o)                                                                           (5)
@@ -14,6 +15,8 @@
 // motion by no more than o, which is zero where the motion turns round, and (4) leaves it alone. What grows
 // beyond is no swing: the terms of second order in the velocities where joints turn far within a step,
 // impulses that are no solution, corrections that lift. As c is bounded by o, nothing adds up over a run.
+// Where o gets less and the swing has not returned, as in what is stopped at its highest, c stays below -o,
+// and the set pays it back by a part of its motion in each step.
 //
 // A set that has more is slowed down: energy_excess.cc.
 #include <algorithm>
@@ -36,6 +39,7 @@ namespace karakuri {
 
 using world_detail::add_work_of_overlaps;
 using world_detail::add_work_of_rows;
+using world_detail::add_work_of_springs;
 using world_detail::copy_coordinates;
 using world_detail::drive_effort_at;
 using world_detail::driven_work;
@@ -52,6 +56,7 @@ using world_detail::kLittle;
 using world_detail::look;
 using world_detail::loops_contradict;
 using world_detail::part_of_end;
+using world_detail::settle_springs;
 using world_detail::stay;
 using world_detail::sum_held_work;
 using world_detail::take_away;
@@ -64,6 +69,8 @@ namespace {
 
 constexpr double kRounding = 1e-12;  // of the energies that are compared
 constexpr double kNothing = 1e-7;    // of what a step exchanges
+constexpr double kPaid = 0.02;       // of the motion, in a step
+constexpr double kTurned = 0.001;    // of what is there: what terms of second order may be wrong by
 
 using Velocity = Workspace::Velocity;
 using kernel::cross;
@@ -203,23 +210,55 @@ void take_start(World::Impl& w, const Tree& tree, EnergyAccount& a) {
   a.turned = square > 0 ? std::min(square, smooth * smooth / square) : 0;
 }
 
+/// |v_end - v|^2 in the metric of M.  @pre trial_velocity at v_end
+double square_of_change(const World::Impl& w, const Tree& tree) {
+  double square = 0;
+  for (int i = tree.first; i < tree.last; ++i) {
+    const Pair dv = minus(load(w.trial_velocity[i]), load(w.ws.velocity[i]));
+    square += dot(dv, momentum(kernel::world_inertia(w.model.bodies[i], w.ws.pose[i]), dv));
+  }
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree); ++i) {
+    const double dv = w.v_end[i] - w.state.v[i];
+    square += w.model.armature[i] * dv * dv;
+  }
+  return square;
+}
+
+/// Impulses of contacts hold against springs and gravity: what they let change is all that the integrator may
+/// be wrong by.
+/// @param known  whether trial_velocity is at v_end
+void count_what_changes(World::Impl& w, const Tree& tree, EnergyAccount& a, bool known) {
+  const auto pushed = [&](int dof) { return w.v_end[dof] != w.v_free[dof]; };
+  bool any = false;
+  for (int i = first_dof(w.model, tree); i < end_dof(w.model, tree) && !any; ++i) any = pushed(i);
+  if (!any) return;
+  if (!known) body_velocities(w.model, w.ws, as_vector(w.v_end), tree, w.trial_velocity);
+  a.turned = std::min(a.turned, square_of_change(w, tree));
+}
+
 /// (3), with the energy of motion and of springs, and of the tree's weight over its size, that is there. A
 /// swing whose energy is wrong by r of that takes 1 / r steps a radian, and needs r / 2: it has r (1 - r) up
 /// to half a radian a step. What turns further is not resolved and gets nothing. What efforts, drives and
 /// dampers do is work, and no part of |dv|^2: with f_s the other forces, of |M^-1 h f_s|^2 what is along dv
 /// counts, (h f_s . dv)^2 / |dv|^2. Of that, gravity explains h^2 m g^2, and springs that are taken at the
-/// start of a step half of their energy; terms of second order in velocities, which RK4 integrates, no more
-/// than turns the motion by the angle that joints turn in the step, and a little.
+/// start of a step half of their energy; terms of second order in velocities no more than turns the motion by
+/// the angle that joints turn in the step, and a little. RK4 integrates those, and explicit Euler gains by
+/// them step by step, which is no swing. Loops that are straight draw back what their velocities lead on:
+/// what height has not changed by is no swing.
 /// @param fall    |v . grad U|
 /// @param turned  what of |dv|^2_M counts
 double order_of(const World::Impl& w, int t, const EnergyAccount& a, double fall, double turned) {
-  constexpr double kTurned = 0.001;  // of what is there
   const double g = w.model.gravity.norm(), mass = w.tree_mass[t], there = a.springs + a.there;
-  const double angle = w.integrator_of(t) == Integrator::kRk4 ? 0 : a.angle;
-  const double explained = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs +
-                           std::min(kTurned * there, 2 * a.start_motion * angle * angle);
+  const Integrator by = w.integrator_of(t);
+  const bool alone = w.model.bodies[w.model.trees[t].first].alone;  // it keeps its energy at any speed
+  const bool adds_up = by == Integrator::kExplicit && !alone;
+  const double angle = by == Integrator::kRk4 || adds_up ? 0 : a.angle;
+  const double least = w.h_now * w.h_now * mass * g * g + 0.5 * a.springs;
+  const double explained = least + std::min(kTurned * there, 2 * a.start_motion * angle * angle);
   const double r = there > 0 ? (w.h_now * std::max(a.start_fall, a.fall) + 0.5 * a.turned) / there : 1;
-  return r < 0.5 ? (w.h_now * fall + std::min(turned, explained)) * (1 - r) : 0;
+  const double gone = a.drawn_back ? 2 * std::abs(a.height - a.start_height) + least
+                                   : std::numeric_limits<double>::infinity();
+  return r < 0.5 ? (std::min(w.h_now * fall, gone) + std::min(turned, explained)) * (1 - r) : 0;
 }
 
 /// (3) of the step, at whichever of its ends it is more, where |dv|^2 of its end is not known yet.
@@ -276,6 +315,16 @@ void join_all(World::Impl& w) {
     w.accounts[t].opened = w.accounts[t].opened || is_open(w, block);
   }
   for (const ImpulseRow& row : w.penalty_rows) join(w, row);
+  if (std::any_of(w.bounce.begin(), w.bounce.end(), [](double x) { return x != 0; })) return;
+  const auto set_of = [&](std::size_t t) -> EnergyAccount& {
+    return w.accounts[find_set(w.accounts, static_cast<int>(t))];
+  };
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (w.accounts[t].holds) set_of(t).drawn_back = true;
+  for (std::size_t t = 0; t < w.trees.size(); ++t)
+    if (w.accounts[t].opened)
+      set_of(t).drawn_back = false;  // what is open is drawn on by more than its motion
+  for (std::size_t t = 0; t < w.trees.size(); ++t) w.accounts[t].drawn_back = set_of(t).drawn_back;
 }
 
 // ---- the end of the step
@@ -357,7 +406,9 @@ void settle(World::Impl& w, int set) {
   EnergySum sum = energies_of(w, set);
   const bool finite = std::isfinite(sum.energy());
   if (!finite) sum = stay(w, set);
-  const auto most = [&] { return due + a.credit + a.order + a.tolerated; };  // (4)
+  // (4). What was lent by a swing that has not returned is paid back by a part of the motion.
+  const double paid = kPaid * std::max(0.0, sum.motion);
+  const auto most = [&] { return due + std::max(a.credit + a.order, -paid) + a.tolerated; };
   // A body that flies alone keeps its momentum, which bounds its energy: move_bodies.cc (4).
   const bool flies = !a.touched && w.model.bodies[w.model.trees[set].first].alone && finite;
   const double found = sum.energy();
@@ -375,8 +426,8 @@ void settle(World::Impl& w, int set) {
       a.order = least_order_of_set(w, set);
       due -= std::exchange(lifted, 0.0);
     }
-    sum = take_away(w, set, most());
-    a.order = order_of_set(w, set);  // what is slower is wrong by less, and driven by less
+    sum = take_away(w, set, most() - a.tolerated);  // once it has to go, all of it: steps would add it up
+    a.order = order_of_set(w, set);                 // what is slower is wrong by less, and driven by less
     drive_less();
     const double lower = std::min(lifted, lift_of_set(w, set));  // a way that is shorter lifts less
     due += lower - std::exchange(lifted, lower);
@@ -387,8 +438,13 @@ void settle(World::Impl& w, int set) {
       std::min(beyond, sum.energy() - std::max(a.before, due));  // in this step, not before it
   w.energy_made += std::max(0.0, made);
   if (made > w.most_made) w.most_made = made, w.energy_made_by = w.root_links[set];
-  // what cannot be paid is not owed
-  a.credit = std::min(a.credit + due - sum.energy() + std::max(0.0, beyond), a.order);  // (5)
+  // Springs in place of contacts give what the swing of the integrator does not.
+  const double spared = a.set_contact.allowed;
+  if (spared > 0 || a.set_contact.held > 0 || a.set_contact.taken() > 0)
+    due += settle_springs(w, set, sum.energy() - (due - spared) - std::max(0.0, a.credit)) - spared;
+  // What cannot be paid is not owed, but for what was owed before.
+  const double least = std::min(a.credit, -a.order);
+  a.credit = std::clamp(a.credit + due - sum.energy(), least, a.order);  // (5)
 }
 
 }  // namespace
@@ -410,16 +466,22 @@ void World::Impl::open_ledger(double h) {
     EnergyAccount& a = accounts[t] = {.parent = static_cast<std::int32_t>(t)};
     a.counts = trees[t].responds();
     a.slowed = slowed[t];
-    if (!a.counts) continue;
     const Tree& tree = model.trees[t];
+    if (!a.counts && by_rows && trees[t].awake)
+      body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
+    if (!a.counts) continue;
+    a.contact.held = std::exchange(trees[t].sprung, 0.0);
+    if (!by_rows) trees[t].deep = 0;
     const Body& root = model.bodies[tree.first];
     a.anchored = root.kind != JointKind::kFree || root.parent != 0;
     if (by_rows || !applied.empty()) body_velocities(model, ws, as_vector(v_end), tree, trial_velocity);
     take_start(*this, tree, a);
     a.there = a.start_motion + tree_mass[t] * model.gravity.norm() * tree_size[t];
+    count_what_changes(*this, tree, a, by_rows || !applied.empty());
   }
   join_all(*this);
   if (by_rows) add_work_of_rows(*this);
+  if (by_rows) add_work_of_springs(*this, h);
   for (std::size_t t = 0; t < trees.size(); ++t)
     if (accounts[t].counts)
       accounts[t].work += work_on_dofs(*this, model.trees[t], v_end) + work_of_forces(*this, model.trees[t]);
@@ -495,10 +557,14 @@ void World::Impl::close_ledger() {
     energy_exchanged += accounts[t].exchanged + std::abs(accounts[t].work);
     settle(*this, static_cast<int>(t));
   }
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    if (accounts[t].counts) accounts[find_set(accounts, static_cast<int>(t))].set_mass += tree_mass[t];
   for (std::size_t t = 0; t < trees.size(); ++t) {  // shares of a set's credit, by what each may be wrong by
     if (!accounts[t].counts) continue;
     const EnergyAccount& set = accounts[find_set(accounts, static_cast<int>(t))];
-    trees[t].credit = set.order > 0 ? set.credit * (accounts[t].own_order / set.order) : 0;
+    const double by_mass = tree_mass[t] / set.set_mass;
+    trees[t].credit =
+        set.credit * (set.credit < 0 || !(set.order > 0) ? by_mass : accounts[t].own_order / set.order);
   }
   if (settings.integrator != Integrator::kRk4) known = state;  // its stages have moved what sleeps
 }

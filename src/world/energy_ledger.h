@@ -93,6 +93,21 @@ double work_of_forces(const World::Impl& w, const Tree& tree);
 /// Of efforts and of all drives on a set, while its velocities go to these.
 double driven_work(World::Impl& w, int set, const std::vector<double>& after);
 
+// ---- energy_springs.cc
+
+/// Whether a contact gives way by the model or the surface.
+bool is_by_springs(const World::Impl& w, const Contact& c);
+
+/// Enters what springs in place of contacts may give, by what they hold.  @pre add_work_of_rows()
+void add_work_of_springs(World::Impl& w, double h);
+
+/// Takes down what a set's springs hold after the step.
+/// @param risen  beyond all else that it may
+/// @return What they have given of what they might
+double settle_springs(World::Impl& w, int set, double risen);
+
+// ---- energy_work.cc
+
 /// Enters what overlaps that come apart may lift.
 void add_work_of_overlaps(World::Impl& w, double h);
 

@@ -53,6 +53,25 @@ struct Work {
   }
 };
 
+/// Of a contact by springs.
+void enter(const Work& work, double carried, ContactSprings& a) {
+  a.most += work.in_all(true);
+  a.mean += 0.5 * (work.before + work.after);
+  a.carried += carried;
+}
+
+/// What is kinematic gives to a spring in place of a contact that is no row.
+double carried_by(const World::Impl& w, const Contact& c, const ImpulseRow& row, double impulse) {
+  if (!w.has_unresponsive) return 0;
+  const auto velocity = [&](int collider) -> Vec3 {
+    const int body = w.colliders[collider].body;
+    if (w.tree_of[body] < 0 || w.responds(body)) return Vec3::Zero();
+    const Velocity& v = w.ws.velocity[body];
+    return Vec3(v.v) + Vec3(v.w).cross(row.point - Vec3(w.ws.pose[body].p));
+  };
+  return -impulse * row.force.dot(velocity(c.collider_b) - velocity(c.collider_a));
+}
+
 /// Of a row that holds what responds to what is kinematic.
 void add_work_of_hold(World::Impl& w, const RowBlock& block, int row, HeldWork& a) {
   double u = 0;
@@ -136,6 +155,7 @@ void add_work_of_rows(World::Impl& w) {
         w.loop_speed[block.index] = speed_of_carrier(w, w.model.loops[block.index]);
   }
   Work active;
+  double kinematic = 0;  // what is kinematic gives to it
   for (std::size_t b = 0; b < w.rows.blocks.size(); ++b) {
     const RowBlock& block = w.rows.blocks[b];
     const int t = tree_of_row(w, w.rows.impulses[block.row]);
@@ -143,9 +163,10 @@ void add_work_of_rows(World::Impl& w) {
     for (int i = block.row; i < block.row + block.size; ++i) {
       if (w.total[i] == 0) continue;
       const double carried = w.has_unresponsive ? -w.total[i] * w.row_carried[i] : 0;
-      if (is_active(w, block, i))
+      if (is_active(w, block, i)) {
         active.add(w, w.rows.impulses[i], w.total[i]);
-      else if (block.source == RowSource::kExcess)
+        kinematic += carried;
+      } else if (block.source == RowSource::kExcess)
         active.add(w, w.rows.impulses[i], w.total[i], carried);
       else if (w.has_unresponsive && is_held(block.source))
         add_work_of_hold(w, block, i, w.accounts[t].held);
@@ -154,12 +175,20 @@ void add_work_of_rows(World::Impl& w) {
     }
     // What keeps a spring from giving way too far takes from what the spring gives: the two are one contact.
     if (b + 1 < w.rows.blocks.size() && w.rows.blocks[b + 1].source == RowSource::kExcess) continue;
-    w.accounts[t].work += std::exchange(active, {}).in_all(block.source != RowSource::kDrive);
+    const Work work = std::exchange(active, {});
+    if (block.source == RowSource::kExcess ||
+        (block.source == RowSource::kContact && is_by_springs(w, w.contacts[block.index])))
+      enter(work, kinematic, w.accounts[t].contact);
+    else
+      w.accounts[t].work += work.in_all(block.source != RowSource::kDrive);
+    kinematic = 0;
   }
   for (std::size_t i = 0; i < w.penalty_rows.size(); ++i) {
     Work push;
     push.add(w, w.penalty_rows[i], w.penalty_impulses[i]);
-    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0) w.accounts[t].work += push.in_all(true);
+    if (const int t = tree_of_row(w, w.penalty_rows[i]); t >= 0)
+      enter(push, carried_by(w, w.contacts[w.penalty_contact[i]], w.penalty_rows[i], w.penalty_impulses[i]),
+            w.accounts[t].contact);
   }
 }
 

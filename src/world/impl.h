@@ -59,6 +59,25 @@ struct HeldWork {
   }
 };
 
+/// Of springs in place of contacts, of a tree or a set of trees in a step; energy_springs.cc [J].
+struct ContactSprings {
+  double stored = 0;   // by their depths and stretches, at most
+  double most = 0;     // that they may give
+  double mean = 0;     // that they give to the motion: at the mean of the velocities at both ends
+  double carried = 0;  // what is kinematic gives to them
+  double held = 0;     // what they have taken, and may give back
+  double allowed = 0;  // of `most`
+  double deeper = 0;   // than the step before has led to, at most [m]
+  double mass = 0;     // of the trees [kg]
+
+  double taken() const { return std::max(0.0, carried - mean); }
+  ContactSprings& operator+=(const ContactSprings& o) {
+    stored += o.stored, most += o.most, mean += o.mean, carried += o.carried, held += o.held, mass += o.mass;
+    deeper = std::max(deeper, o.deeper);
+    return *this;
+  }
+};
+
 /// What energy_ledger.cc knows of a tree, and in the first one of a set, of all of it [J].
 struct EnergyAccount {
   std::int32_t parent = 0;  // union-find
@@ -68,6 +87,7 @@ struct EnergyAccount {
   bool touched = false;     // anything does
   bool slowed = false;      // by continuous contact
   bool holds = false;       // loops or couplings
+  bool drawn_back = false;  // by loops, beside the way of its velocities
   bool opened = false;      // and a loop of them is not closed at the start of the step
   double start_motion = 0, start_height = 0, motion = 0,
          height = 0;                // at the start of the step, and at its end
@@ -77,11 +97,12 @@ struct EnergyAccount {
   Vec3 start_moment = Vec3::Zero(),
        start_momentum = Vec3::Zero();  // mass times centre, or times its velocity
   Vec3 center_way = Vec3::Zero();      // of its centre of mass, as its momentum leads it
-  double set_energy = 0, set_motion = 0, set_due = 0, tolerated = 0;
+  double set_energy = 0, set_motion = 0, set_due = 0, set_mass = 0, tolerated = 0;
   double left_open = 0;           // what closing loops would have lifted, and did not
   double springs = 0, there = 0;  // energy of springs that swing, and other that is there at the start
   double before = 0, exchanged = 0, order = 0, own_order = 0, work = 0, credit = 0;
-  HeldWork held, set_held;       // of the tree, and of the set
+  HeldWork held, set_held;  // of the tree, and of the set
+  ContactSprings contact, set_contact;
   double stored = 0, risen = 0;  // by overlaps that come apart: what they have stored, and what they lift
 };
 
@@ -197,6 +218,7 @@ struct Means {
   };
   std::vector<PairMemory> pairs, pairs_before;
   std::vector<std::function<void(World&)>> hooks;
+  std::function<void(const World&)> part_observer;
   Parallel parallel{1};
   std::vector<Slot> slots;  // by thread
   Workspace ws;
@@ -236,6 +258,7 @@ struct ContactData {
   std::vector<Manifold> swept_manifolds;
   std::vector<ImpulseRow> penalty_rows;
   std::vector<double> penalty_impulses;
+  std::vector<std::int32_t> penalty_contact;      // whose they are
   std::vector<ProxyPair> pressing, pressing_now;  // pairs that press on each other
 };
 
@@ -274,6 +297,9 @@ struct MotionData {
   std::vector<double> shifted;          // by tree: how far a correction moves any of its shapes [m]
   std::vector<double> shift_warranted;  // by tree: how far its depths warrant [m]
   std::vector<std::uint8_t> plain;      // by tree: moves by its velocity at the end, see move_bodies.cc
+  // By tree, of an explicit step: its rows know where the velocity of the start leads, as it was not plain
+  // when they were made.
+  std::vector<std::uint8_t> led_by_start;
   std::vector<std::uint8_t> slowed;  // by tree: whether it was slowed down before what it would have passed
   double motion_lost = 0;            // by that [m]
   LinkId motion_lost_by;
@@ -313,8 +339,9 @@ struct MomentumData {
 
 /// energy_ledger.cc
 struct LedgerData {
-  std::vector<double> v_whole, way, share_of_way;                                 // nv
-  std::vector<EnergyAccount> accounts;                                            // by tree
+  std::vector<double> v_whole, way, share_of_way;  // nv
+  std::vector<EnergyAccount> accounts;             // by tree
+  std::vector<double> deepest;                     // by tree: of its contacts that are springs [m]
   double energy_made = 0, energy_taken = 0, energy_exchanged = 0, most_made = 0;  // in the step [J]
   LinkId energy_made_by;
 };
@@ -385,7 +412,7 @@ struct World::Impl : world_detail::Persistent,
 
   // ---- the parts of a step; equations and reasons stand in the files
   /// A step, or two of half its length where it moves something further than it can be followed, and so on.
-  void substep(double h, int halvings);
+  void substep(double h, int halvings, const World& of);
   /// How a step was made; if not at all, nothing has moved.
   enum class Attempt { kMade, kInHalvesInstead, kWithMoreRowsInstead };
   Attempt attempt(double h, bool is_last);
@@ -404,6 +431,7 @@ struct World::Impl : world_detail::Persistent,
   void solve_loops_alone();           // loops.cc: islands of nothing but loops
   void solve_islands(double h);       // solve_islands.cc
   void find_end_velocities();         // move_bodies.cc: v_end
+  void hold_end_velocities();         // loops.cc: v_end of sets whose loops the solution does not hold
   /// continuous.cc: adds contacts that the motion v meets within the step. Whether there are any.
   bool meets_more(const std::vector<double>& v, double h);
   // continuous.cc: what goes through something whatever its rows do
@@ -419,6 +447,7 @@ struct World::Impl : world_detail::Persistent,
   void move_and_settle(double h);         // step.cc: all of the following
   void move_bodies(double h);             // move_bodies.cc: velocities, positions
   void move_by_velocities(double h);      // of all integrators but RK4
+  void find_led_by_start(double h);       // move_bodies.cc: `led_by_start`
   void find_plain(double h);              // move_bodies.cc: `plain`
   bool find_more_plain();                 // energy_ledger.cc: the same, of what got too fast
   void start_again();                     // move_bodies.cc: at the start of the step

@@ -109,6 +109,43 @@ int map_rows(const World::Impl& w, LoopStage& s) {
   return found;
 }
 
+/// The set of trees of an island whose solution leaves velocities that its loops do not have; -1: it does
+/// not.
+int unheld_set(const World::Impl& w, const Island& island) {
+  for (const int b : w.blocks_of(island)) {
+    const RowBlock& block = w.rows.blocks[b];
+    if (!is_held(block.source)) continue;
+    for (int i = block.row; i < block.row + block.size; ++i) {
+      if (w.rows.compliance[i] > 0 || !(std::abs(w.row_velocity[i] + w.rows.bias[i]) > w.settings.acceptable))
+        continue;
+      for (const int body : {w.rows.impulses[i].body, w.rows.impulses[i].other})
+        if (w.responds(body)) return w.root_of(w.tree_of[body]);
+    }
+  }
+  return -1;
+}
+
+/// Row of the world for each row here.
+void find_rows_of(const World::Impl& w, LoopStage& s) {
+  s.rows_alone.assign(w.model.loops.size() + w.model.relations.size(), -1);
+  for (const RowBlock& block : w.rows.blocks)
+    if (is_held(block.source)) s.rows_alone[slot_of(w, block)] = block.row;
+  map_rows(w, s);
+}
+
+/// Of all rows of an island, at w.v_end.
+void find_velocities_of_rows(World::Impl& w, const Island& island) {
+  body_velocities(w.model, w.ws, as_vector(w.v_end), w.trial_velocity);
+  for (const int b : w.blocks_of(island)) {
+    const RowBlock& block = w.rows.blocks[b];
+    row_velocities({&w.rows.impulses[block.row], static_cast<std::size_t>(block.size)}, w.ws,
+                   w.trial_velocity,
+                   Eigen::Map<Eigen::VectorXd>(w.row_velocity.data() + block.row, block.size));
+    for (int i = block.row; i < block.row + block.size && w.has_unresponsive; ++i)
+      w.row_velocity[i] += w.row_carried[i];
+  }
+}
+
 /// J v + bias of the rows that are alone, at w.free_velocity. @return Its size.
 double velocities_alone(const World::Impl& w, LoopStage& s) {
   row_velocities(s.seen, w.ws, w.free_velocity, as_vector(s.right));
@@ -211,6 +248,32 @@ void World::Impl::solve_loops_alone() {
                 .target = target,
                 .promised = target,
                 .newton_iterations = 1});
+}
+
+// Impulses of a solver that stopped early, as on loops that contradict each other, leave velocities that the
+// loops do not have. They are projected before anything moves by them, so that the way of the step is theirs.
+void World::Impl::hold_end_velocities() {
+  if (!holds_anything() || settings.stabilization.kind != Stabilization::kPosition) return;
+  LoopStage& s = loop_stage;
+  for (const Island& island : islands) {
+    const int root = unheld_set(*this, island);
+    if (root < 0) continue;
+    list_members(*this, state, s, root);
+    find_rows_of(*this, s);
+    look(model, state, ws, s);
+    factor(model, ws, s);
+    s.is_factored = false;
+    for (int round = 0; round < kMostRounds; ++round) {
+      body_velocities(model, ws, as_vector(v_end), trial_velocity);
+      row_velocities(s.seen, ws, trial_velocity, as_vector(s.right));
+      for (int i = 0; i < s.size(); ++i)
+        s.right[i] = s.world_row[i] >= 0 ? s.right[i] + rows.bias[s.world_row[i]] : 0;
+      take_back(model, ws, s, as_vector(v_end), kMostRounds);
+      for (int i = 0; i < s.size(); ++i)
+        if (const int row = s.world_row[i]; row >= 0) rows.lambda[row] += s.x[i], total[row] += s.x[i];
+    }
+    find_velocities_of_rows(*this, island);
+  }
 }
 
 void World::Impl::hold_loops(std::vector<double>& a, double lasts) {

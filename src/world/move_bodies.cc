@@ -176,25 +176,49 @@ void World::Impl::find_end_velocities() {
                    ws, as_vector(v_end));  // (1)
 }
 
+namespace {
+
+/// Sets of trees that turn far at either velocity, or would pass something, and what loops tie to them.
+void mark_plain_sets(World::Impl& w, const std::vector<double>& v, double h) {
+  std::fill(w.plain.begin(), w.plain.end(), std::uint8_t{0});
+  const auto set_of = [&](int t) { return w.trees[t].responds() ? w.root_of(t) : t; };
+  bool any = mark_passing_sets(w, h);
+  for (std::size_t t = 0; t < w.trees.size(); ++t) {
+    const Tree& tree = w.model.trees[t];
+    const double fastest = std::max(largest_turn(w.model, tree, w.v_before), largest_turn(w.model, tree, v));
+    if (h * fastest < kFarTurn) continue;
+    w.plain[set_of(static_cast<int>(t))] = any = true;
+  }
+  for (std::size_t i = 0; i < w.model.loops.size() && any; ++i) {  // also to what does not respond
+    const int a = w.tree_of[w.model.loops[i].body_f], b = w.tree_of[w.model.loops[i].body_m];
+    if (a < 0 || b < 0 || !(w.plain[set_of(a)] || w.plain[set_of(b)])) continue;
+    w.plain[set_of(a)] = w.plain[set_of(b)] = 1;
+  }
+}
+
+bool moves_by_stages_or_start(const World::Impl& w) {
+  return w.settings.integrator == Integrator::kRk4 || w.settings.integrator == Integrator::kExplicit;
+}
+
+}  // namespace
+
+void World::Impl::find_led_by_start(double h) {
+  led_by_start.assign(trees.size(), 0);
+  if (settings.integrator != Integrator::kExplicit) return;
+  mark_plain_sets(*this, v_free, h);
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    led_by_start[t] = trees[t].responds() && !plain[root_of(static_cast<int>(t))];
+}
+
 /// Trees that turn far, or were stopped, and what is tied to them.
 void World::Impl::find_plain(double h) {
   std::fill(plain.begin(), plain.end(), std::uint8_t{0});
-  if (settings.integrator != Integrator::kRk4 && settings.integrator != Integrator::kExplicit) return;
+  if (!moves_by_stages_or_start(*this)) return;
+  mark_plain_sets(*this, v_end, h);
   const auto set_of = [&](int t) { return trees[t].responds() ? root_of(t) : t; };
-  bool any = mark_passing_sets(*this, h);
-  for (std::size_t t = 0; t < trees.size(); ++t) {
-    const Tree& tree = model.trees[t];
-    const double fastest = std::max(largest_turn(model, tree, v_before), largest_turn(model, tree, v_end));
-    if (h * fastest < kFarTurn) continue;
-    plain[set_of(static_cast<int>(t))] = any = true;
-  }
-  for (std::size_t i = 0; i < model.loops.size() && any; ++i) {  // also to what does not respond
-    const int a = tree_of[model.loops[i].body_f], b = tree_of[model.loops[i].body_m];
-    if (a < 0 || b < 0 || !(plain[set_of(a)] || plain[set_of(b)])) continue;
-    plain[set_of(a)] = plain[set_of(b)] = 1;
-  }
   for (std::size_t t = 0; t < trees.size(); ++t)
-    plain[t] = trees[t].responds() && (plain[set_of(static_cast<int>(t))] || slowed[t]);
+    plain[t] = trees[t].responds() && (plain[set_of(static_cast<int>(t))] || slowed[t] ||
+                                       (settings.integrator == Integrator::kExplicit && !led_by_start[t]));
 }
 
 void World::Impl::start_again() {

@@ -85,6 +85,7 @@ bool world_detail::has_implicit_springs(const WorldSettings& settings) {
 void World::Impl::penalty_contacts(double h) {
   penalty_rows.clear();
   penalty_impulses.clear();
+  penalty_contact.clear();
   if (settings.contact != ContactModel::kPenalty || !settings.penalty.is_explicit) return;
   for (Contact& c : contacts) {
     const int a = colliders[c.collider_a].body, b = colliders[c.collider_b].body;
@@ -99,6 +100,7 @@ void World::Impl::penalty_contacts(double h) {
                             .point = c.point,
                             .force = c.impulse / size});
     penalty_impulses.push_back(size);
+    penalty_contact.push_back(static_cast<std::int32_t>(&c - contacts.data()));
   }
   if (penalty_rows.empty()) return;
   apply_impulses(model, penalty_rows,

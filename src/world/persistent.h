@@ -22,6 +22,9 @@ struct TreeStatus {
   // Energy that the integrator has lost and may give back, see energy_ledger.cc [J]; at first as much as it
   // may be wrong by.
   double credit = std::numeric_limits<double>::infinity();
+  // Of springs in place of its contacts, see energy_springs.cc: what they hold [J], and how deep the last
+  // step has led them [m].
+  double sprung = 0, deep = 0;
 
   bool responds() const { return awake && !kinematic && !quarantined; }
 };

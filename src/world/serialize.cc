@@ -24,7 +24,7 @@ using world_detail::Persistent;
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31304b524b415241u;
-constexpr std::uint32_t kVersion = 9;
+constexpr std::uint32_t kVersion = 10;
 constexpr std::size_t kAround = 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t);  // bytes beside the state
 
 }  // namespace
@@ -57,6 +57,8 @@ static void visit(Ar& ar, world_detail::TreeStatus& t) {
   visit(ar, t.quarantined);
   visit(ar, t.still);
   visit(ar, t.credit);
+  visit(ar, t.sprung);
+  visit(ar, t.deep);
 }
 template <class Ar>
 static void visit(Ar& ar, world_detail::SpringSlot& s) {
@@ -346,6 +348,7 @@ std::vector<Diagnostic> World::take_over(const Persistent& from) {
   if (const std::string misfit = find_misfit(from, **other); !misfit.empty()) return refused(misfit);
   (*other)->replace(from);
   (*other)->hooks = std::move(impl_->hooks);
+  (*other)->part_observer = std::move(impl_->part_observer);
   impl_ = std::move(*other);
   return {};
 }

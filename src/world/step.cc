@@ -74,7 +74,7 @@ void World::step(int count) {
         run_hooks();
         watch.lap(impl_->times.hooks);
       }
-      impl_->substep(h, kMostHalvings);
+      impl_->substep(h, kMostHalvings, *this);
       detach_broken();
     }
   }
@@ -101,18 +101,21 @@ void World::Impl::move_and_settle(double h) {
   keep_group_momentum(h);
 }
 
-void World::Impl::substep(double h, int halvings) {
+void World::Impl::substep(double h, int halvings, const World& of) {
   drive_overruns.assign(model.nv, 0);
   Attempt outcome = attempt(h, halvings == 0);
   while (outcome == Attempt::kWithMoreRowsInstead) {
     forces = applied;
     outcome = attempt(h, halvings == 0);
   }
-  if (outcome == Attempt::kMade) return;
+  if (outcome == Attempt::kMade) {
+    if (part_observer) part_observer(of);
+    return;
+  }
   forces = applied;
-  substep(0.5 * h, halvings - 1);
+  substep(0.5 * h, halvings - 1, of);
   forces = applied;
-  substep(0.5 * h, halvings - 1);
+  substep(0.5 * h, halvings - 1, of);
 }
 
 World::Impl::Attempt World::Impl::attempt(double h, bool is_last) {
@@ -129,11 +132,13 @@ World::Impl::Attempt World::Impl::attempt(double h, bool is_last) {
   bool may_pass = true;
   for (int round = 1; may_pass; ++round) {
     connect_trees();
+    find_led_by_start(h);
     build_rows(h);
     gather_islands();
     watch.lap(times.rows);
     solve_islands(h);
     find_end_velocities();
+    hold_end_velocities();
     watch.lap(times.solve);
     if (round == kMostRounds || report.budget.exhausted > exhausted) break;
     may_pass = meets_more(v_end, h);
@@ -144,12 +149,13 @@ World::Impl::Attempt World::Impl::attempt(double h, bool is_last) {
     return Attempt::kInHalvesInstead;
   slow_down_what_passes(v_end, h, is_last && may_pass);
   slow_down_loops(v_end, h);
+  find_plain(h);
   find_shift(h);
   open_ledger(h);
-  find_plain(h);
   move_and_settle(h);
   if (find_more_plain()) {
     start_again();
+    find_shift(h);
     move_and_settle(h);
   }
   close_ledger();

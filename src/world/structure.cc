@@ -236,6 +236,7 @@ void World::Impl::inherit(Impl& old) {
   h_before = old.h_before;
   move_contacts(old, *this);
   hooks = std::move(old.hooks);
+  part_observer = std::move(old.part_observer);
   for (const Loop& loop : std::span(model.loops).subspan(scene_loops))
     if (loop.joins()) set_pair_joined(links_of(loop), true);
   after_restore();

@@ -410,6 +410,10 @@ void World::remove_hook(int hook) {
   if (hook >= 0 && hook < static_cast<int>(impl_->hooks.size())) impl_->hooks[hook] = nullptr;
 }
 
+void World::watch_parts(std::function<void(const World&)> observer) {
+  impl_->part_observer = std::move(observer);
+}
+
 bool World::has_hooks() const {
   return std::any_of(impl_->hooks.begin(), impl_->hooks.end(),
                      [](const auto& hook) { return hook != nullptr; });

@@ -193,6 +193,10 @@ class World {
   int add_hook(std::function<void(World&)> hook);
   void remove_hook(int hook);
   bool has_hooks() const;
+  /// Called after each part of a step, while contacts, loads and report tell of that part: a step has more
+  /// than one where something moves further than can be followed (StepReport::parts). One at most; an empty
+  /// function ends it. It must not change the world.
+  void watch_parts(std::function<void(const World&)> observer);
 
   // ---- what happened in the last step; spans are good until the next
   /// Everything that touched or could have, ordered by pair of colliders.
