@@ -531,6 +531,16 @@ bool PassivityJudge::something_works(const World& world) const {
   return false;
 }
 
+void PassivityJudge::watch(World& world) {
+  watches_ = true;
+  world.watch_parts([this](const World& now) {
+    if (!verdict_.holds()) return;
+    const double whole = now.settings().dt / now.settings().substeps, passed = now.time() - now_.state.time;
+    h_ = std::abs(passed - whole) < 1e-6 * whole ? whole : passed;
+    look(now);
+  });
+}
+
 bool PassivityJudge::look(const World& world) {
   ++verdict_.steps;
   judge_soundness(world);
@@ -542,9 +552,9 @@ bool PassivityJudge::look(const World& world) {
   update_poses(model_, before_.state, answered_);
   take(world, now_);
   // what acted within a step that was made in parts is told of the last of them
-  const bool in_parts = world.report().parts > world.settings().substeps;
-  if (!in_parts) judge_positions(world);
-  if (in_parts && something_works(world)) level_ = std::max(level_, energy());
+  const bool unseen = !watches_ && world.report().parts > world.settings().substeps;
+  if (!unseen) judge_positions(world);
+  if (unseen && something_works(world)) level_ = std::max(level_, energy());
   judge_energy(world);
   return verdict_.holds();
 }
@@ -562,10 +572,8 @@ Verdict judge(const RandomWorld& random, const JudgeOptions& options) {
   };
   PassivityJudge judge(*world, random.kinematic);
   const int steps = std::clamp(static_cast<int>(options.seconds / random.settings.dt), 1, options.max_steps);
-  for (int k = 0; k < steps && elapsed() < options.patience; ++k) {
-    world->step();
-    if (!judge.look(*world)) break;
-  }
+  judge.watch(*world);
+  for (int k = 0; k < steps && elapsed() < options.patience && judge.verdict().holds(); ++k) world->step();
   verdict = judge.verdict();
   verdict.seconds = elapsed();
   return verdict;

@@ -54,7 +54,10 @@ std::string to_line(const RandomWorld& world, const Verdict& verdict);
 class PassivityJudge {
  public:
   explicit PassivityJudge(const World& world, std::vector<LinkId> kinematic = {});
-  /// Between two steps: after each step. False once something is at fault.
+  /// Looks after each step from now on, and after each part of one that is made in parts.
+  void watch(World& world);
+  /// Between two steps: after each step, where it is not watched. Of one that was made in parts little can be
+  /// said, as contacts and loads are told of the last of them. False once something is at fault.
   bool look(const World& world);
   const Verdict& verdict() const { return verdict_; }
   /// As the judge computes it, of the trees that respond [J].
@@ -98,7 +101,8 @@ class PassivityJudge {
   Moment before_, now_, straight_;  // straight_: at q' of (2)
   std::vector<double> earlier_v_;   // a step before before_
   Verdict verdict_;
-  double h_ = 0;
+  bool watches_ = false;
+  double h_ = 0;                   // length of the step that is looked at [s]
   double level_ = 0;               // the least E_j + o_j so far, and what has been added since then
   double highest_order_ = 0;       // since then
   double top_ = 0, lowest_ = 0;    // the highest energy and the lowest potential so far

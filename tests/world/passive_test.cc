@@ -89,8 +89,9 @@ TEST(SlowPassive, SeedsThatOnceDidNot) {
 TEST(SlowPassive, SeedsThatOnceDidNotHoldForLong) {
   const Seeds kinds = {
       {WorldKind::kDrives, {600932, 900166}},
-      {WorldKind::kModels, {100293, 200472}},
-      {WorldKind::kMixed, {100535, 100614, 100617, 110138, 110272, 200338, 410001, 500011}},
+      {WorldKind::kModels, {100293, 200472, 911274}},
+      {WorldKind::kMixed,
+       {100535, 100614, 100617, 110138, 110272, 200338, 410001, 500011, 600541, 910591, 910906}},
       {WorldKind::kLongSteps, {100718, 110443}},
   };
   expect_to_hold(kinds, kLong);
