@@ -1,9 +1,10 @@
-"""Random passive worlds keep their energy, as NumPy adds it up: some of those of `./karakuri bench worlds`."""
+"""Random passive worlds keep their energy, as NumPy adds it up: some of `./karakuri bench worlds` and `combined`."""
 import pathlib
 import sys
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
+import combined  # noqa: E402
 import worlds  # noqa: E402
 
 
@@ -12,6 +13,18 @@ class PassiveWorlds(unittest.TestCase):
         for seed in range(40):
             with self.subTest(seed=seed):
                 self.assertEqual(worlds.judge(worlds.RandomWorld(seed), seconds=1, most_steps=300), "")
+
+    def test_those_hold_that_once_did_not(self):
+        """Springs in place of contacts that gave more than they had taken, and explicit steps that gained."""
+        for seed in (288, 439, 819, 837, 859, 878):
+            with self.subTest(seed=seed):
+                self.assertEqual(worlds.judge(worlds.RandomWorld(seed)), "")
+
+    def test_features_that_seldom_meet_hold(self):
+        """The last once wound springs by closing a loop, at the cost of the momentum of its fall."""
+        for seed in (*range(30), 2000148, 2000208, 2000230):
+            with self.subTest(seed=seed):
+                self.assertEqual(combined.judge(combined.Combined(seed), seconds=1, most_steps=600), "")
 
     def test_the_judge_sees_what_is_pushed(self):
         """An effort that works is energy from nowhere to it."""
