@@ -289,7 +289,7 @@ def judge(combined, seconds=2.0, most_steps=1000, patience=60.0):
     watch, h, size = Watch(combined, world), combined.step, combined.size
     weight = G * watch.mass.sum()
     motion, before = watch.energy()
-    lowest = start = motion + before.sum()
+    lowest = motion + before.sum()
     swing = depth = exchanged = made = rise = 0.0
     q, v = np.array(world.q), np.array(world.v)
     for step in range(int(min(max(seconds / h, 20), most_steps))):
