@@ -4,7 +4,7 @@ from __future__ import annotations
 import bpy
 from bpy.app.handlers import persistent
 
-from . import cache, rest, simulation
+from . import cache, rest, rules, simulation
 
 
 @persistent
@@ -38,6 +38,7 @@ def after_save(*_) -> None:
             owner.karakuri.rest_saved = True
         shown.__exit__()
     _saved.clear()
+    rules.allow()  # what the user has just saved
     for scene in bpy.data.scenes:  # now the file has its name
         cache.save(scene)
 

@@ -6,7 +6,7 @@ import time
 import bpy
 from bpy.props import IntProperty
 
-from . import bake, cache, describe, drag, simulation
+from . import bake, cache, describe, drag, rules, simulation
 
 
 def tell(operator, error: Exception) -> set:
@@ -129,6 +129,18 @@ class KARAKURI_OT_play(bpy.types.Operator):
         context.window_manager.event_timer_remove(self.timer)
         if self._modal_of.get(self.scene_name) is self:
             del self._modal_of[self.scene_name]
+        redraw(context)
+        return {"FINISHED"}
+
+
+class KARAKURI_OT_allow_rules(bpy.types.Operator):
+    """Let the rules of this file run, until Blender is closed: they can do all that you can"""
+
+    bl_idname = "karakuri.allow_rules"
+    bl_label = "Allow Rules"
+
+    def execute(self, context):
+        rules.allow()
         redraw(context)
         return {"FINISHED"}
 
@@ -272,5 +284,5 @@ class KARAKURI_OT_clear_cache(bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = [KARAKURI_OT_play, KARAKURI_OT_step, KARAKURI_OT_reset, KARAKURI_OT_continue, KARAKURI_OT_bake,
+CLASSES = [KARAKURI_OT_play, KARAKURI_OT_allow_rules, KARAKURI_OT_step, KARAKURI_OT_reset, KARAKURI_OT_continue, KARAKURI_OT_bake,
            KARAKURI_OT_delete_bake, KARAKURI_OT_clear_cache]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import bpy
 
-from . import bake, cache, kinds, module, naming, simulation
+from . import bake, cache, kinds, module, naming, rules, simulation
 from .rules import RuleError
 
 
@@ -292,6 +292,10 @@ class VIEW3D_PT_karakuri_run(View, bpy.types.Panel):
         scene = context.scene
         k = scene.karakuri
         run = simulation.of(scene)
+        if not rules.may_run() and rules.Rules.of(scene):
+            box = layout.box()
+            box.label(text="The rules of this file wait for your word", icon="ERROR")
+            box.operator("karakuri.allow_rules")
         row = layout.row(align=True)
         row.scale_y = 1.4
         playing = run is not None and run.playing

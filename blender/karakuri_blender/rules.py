@@ -22,6 +22,19 @@ import bpy
 SETTLE = 0.2  # s that a text must have been left alone before it is loaded again
 
 
+allowed: set = set()  # files whose rules may run, in this session: those saved in it, and those the user said so of
+
+
+def may_run() -> bool:
+    """Rules can do all that the user can. Those of a file from elsewhere wait for a word, as scripts of .blend files do."""
+    file = bpy.data.filepath
+    return not file or file in allowed or bpy.context.preferences.filepaths.use_scripts_auto_execute
+
+
+def allow() -> None:
+    allowed.add(bpy.data.filepath)
+
+
 class RuleError(RuntimeError):
     """Where a rule failed, and why."""
 

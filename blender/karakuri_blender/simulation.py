@@ -20,7 +20,7 @@ import bpy
 import numpy as np
 
 from . import animation, describe, module, poses, properties, rest, values
-from .rules import RuleError, Rules
+from .rules import RuleError, Rules, may_run
 
 
 @dataclass
@@ -73,6 +73,10 @@ class Simulation:
     # ---- making
 
     def _build(self, scene) -> None:
+        named = sorted({f"'{rule.text.name}'" for _, rule in Rules.of(scene)})
+        if named and not may_run():
+            raise describe.ModelError([f"this file has rules ({', '.join(named)}), which can do all that you can: read them, and "
+                                       "press 'Allow Rules' in the sidebar; or switch them off"])
         with rest.Shown(scene):
             self.description = describe.describe(scene)
             self.key = cache_key(self.description)

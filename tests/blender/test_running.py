@@ -384,6 +384,7 @@ class Files(InBlender):
         self.assertIn("RESULT", done.stdout, done.stdout + done.stderr)
         result = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("RESULT"))[6:])
         self.assertEqual(result["hash"], wanted)
+        self.assertIn("'look.py', 'wave.py'", result["refused"])  # a file that this Blender has not saved
         self.assertEqual(result["gain"], 3.5)
         self.assertEqual(result["stiffness"], 33.0)
         self.assertEqual(result["friction"], 1.0)
@@ -436,13 +437,19 @@ bpy.ops.wm.open_mainfile(filepath=blend)
 scene = bpy.context.scene
 frames = sorted(kb.simulation.running.get(scene.name, __import__("karakuri_blender.cache").cache.shelves[scene.name]).cache)
 places = {o.name: list(o.location) for o in scene.objects if o.karakuri.role == "BODY"}
+try:
+    kb.start()
+    refused = ""
+except ValueError as error:
+    refused = str(error)
+bpy.ops.karakuri.allow_rules()
 run = kb.start()
 run.advance(500)
 print("RESULT" + json.dumps({
     "hash": run.world.hash(), "gain": bpy.data.objects["Head"]["gain"],
     "stiffness": bpy.data.objects["Elbow"].karakuri.joint.dofs[0].drive_stiffness,
     "friction": bpy.data.objects["Ball"].karakuri.friction, "dt": round(scene.karakuri.dt, 6), "places": places,
-    "rules": [r.name for r in run.rules.order], "frames": frames}))
+    "rules": [r.name for r in run.rules.order], "frames": frames, "refused": refused}))
 '''
 
 if __name__ == "__main__":

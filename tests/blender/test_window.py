@@ -26,6 +26,10 @@ def properties_area():
 
 
 def override(**more):
+    """A context for operators. While one is overridden Blender looks into it without Python's lock, wherever another thread
+    has that (PyC_IsInterpreterActive asks for any thread): so none runs meanwhile."""
+    for run in simulation.running.values():
+        run.wait()
     window, area, region = view3d()
     return bpy.context.temp_override(window=window, area=area, region=region, **more)
 
