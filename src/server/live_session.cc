@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "karakuri/control/walking.h"
 #include "server/live_impl.h"
 
 namespace karakuri {
@@ -23,6 +24,23 @@ constexpr double kStatusSeconds = 0.1;
 constexpr std::size_t kMostTroubles = 20;
 // [s] A system sleeps some 0.06 ms longer than asked; commands wait for the longest.
 constexpr double kShortestPause = 5e-5, kLongestPause = 5e-3;
+
+Json place_json(const Vec3& p) { return p.allFinite() ? Json{p.x(), p.y(), p.z()} : Json{0, 0, 0}; }
+
+Json walkers_json(const Session& session) {
+  Json all = Json::array();
+  for (const Walking& walking : session.walkers()) {
+    const WalkingReport& r = walking.report();
+    Json support = Json::array();
+    for (const Vec3& corner : walking.support(session.world())) support.push_back(place_json(corner));
+    all.push_back({{"name", walking.walker().name},
+                   {"support", support},
+                   {"zmp", place_json(r.zmp)},
+                   {"planned", place_json(r.zmp_planned)},
+                   {"center", place_json(r.center)}});
+  }
+  return all;
+}
 
 Json times_json(const StepTimes& t) {
   return {{"control", t.hooks}, {"dynamics", t.dynamics},   {"collision", t.collision}, {"rows", t.rows},
@@ -350,7 +368,8 @@ void LiveSession::Impl::send_status() {
                        {"potential", finite(energies.potential)},
                        {"times", times_json(times)},
                        {"clients", clients.size()},
-                       {"compare", compare_json()}};
+                       {"compare", compare_json()},
+                       {"walkers", walkers_json(session)}};
   const auto text = std::make_shared<const std::string>(dump(status));
   for (const auto& [id, client] : clients) server.send_status(id, text);
 }

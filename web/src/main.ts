@@ -127,8 +127,7 @@ function receive(message: Exclude<ServerMessage, { type: 'problem' }>): void {
       transport.show(message);
       showHalted(message.halted);
       showTroubles(message.troubles);
-      view?.panel.showStatus(message);
-      view?.compare.showStatus(message);
+      view?.showStatus(message);
       break;
     case 'signals':
       subscription.number = message.subscription;

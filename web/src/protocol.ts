@@ -113,6 +113,16 @@ export interface Status {
   times: Record<string, number>;
   clients: number;
   compare: OtherStatus | null;
+  /** Robots that walk. */
+  walkers: WalkerMark[];
+}
+/** Places [m]: the corners of what carries, zero-moment points measured and planned, and the centre of mass. */
+export interface WalkerMark {
+  name: string;
+  support: Vec3[];
+  zmp: Vec3;
+  planned: Vec3;
+  center: Vec3;
 }
 /** Of the second world, while two are compared. */
 export interface OtherStatus {

@@ -8,7 +8,7 @@ import { Grab } from './grab';
 import { Inspector } from './inspector';
 import { OVERLAYS, Overlays, type Overlay, type OverlayChoice } from './overlays/overlays';
 import { Panel } from './panel';
-import type { Frame, Properties, SceneMessage, ShapeInfo, Vec3 } from './protocol';
+import type { Frame, Properties, SceneMessage, ShapeInfo, Status, Vec3 } from './protocol';
 import { ShapeLibrary } from './shapes';
 import type { Stage } from './stage';
 import { Tree, type Chosen } from './tree';
@@ -118,6 +118,13 @@ export class View {
     this.properties = properties;
     this.inspector.refresh(properties);
     this.overlays.setProperties(properties);
+  }
+
+  showStatus(status: Status): void {
+    this.panel.showStatus(status);
+    this.compare.showStatus(status);
+    this.overlays.setWalkers(status.walkers);
+    if (status.walkers.length) this.stage.touch();
   }
 
   showValues(value: (signal: string) => number | undefined): void {

@@ -1,9 +1,10 @@
 // What can be shown beside the bodies.
 import * as THREE from 'three';
-import type { Frame, Properties, SceneMessage } from '../protocol';
+import type { Frame, Properties, SceneMessage, WalkerMark } from '../protocol';
 import { ContactMarks } from './contacts';
 import { JointMarks } from './joints';
 import { BoundMarks, CentreMarks, FrameMarks, InertiaMarks, Names } from './links';
+import { WalkerMarks } from './walkers';
 
 /** Each with its title in the panel. */
 export const OVERLAYS = {
@@ -31,6 +32,7 @@ export class Overlays {
   private readonly inertia: InertiaMarks;
   private readonly bounds = new BoundMarks();
   private readonly names: Names;
+  private readonly walkers: WalkerMarks;
 
   constructor(message: SceneMessage, size: number, labels: HTMLElement, private readonly choice: OverlayChoice) {
     this.contacts = new ContactMarks(size);
@@ -39,15 +41,20 @@ export class Overlays {
     this.centres = new CentreMarks(message, size);
     this.inertia = new InertiaMarks(message);
     this.names = new Names(message, labels);
+    this.walkers = new WalkerMarks(size);
     for (const part of this.parts()) this.group.add(part.group);
   }
 
   private parts() {
-    return [this.contacts, this.joints, this.frames, this.centres, this.inertia, this.bounds];
+    return [this.contacts, this.joints, this.frames, this.centres, this.inertia, this.bounds, this.walkers];
   }
 
   setProperties(properties: Properties): void {
     this.joints.setLimits(properties);
+  }
+
+  setWalkers(walkers: WalkerMark[]): void {
+    this.walkers.update(walkers);
   }
 
   update(matrices: THREE.Matrix4[], frame: Frame): void {
