@@ -77,7 +77,9 @@ std::vector<Footstep> plan_footsteps(const std::vector<PlannedSteps>& plan, Side
 }
 
 Schedule::Schedule(const Gait& gait, const Soles& soles, double time)
-    : gait_(gait), first_(soles), last_(soles), start_(time), first_zmp_(middle_point()) {}
+    : gait_(gait), first_(soles), last_(soles), start_(time), first_zmp_(middle_point()) {
+  phases_.reserve(16);  // more than fit into the horizons, so that planning on does not allocate
+}
 
 Vec3 Schedule::zmp_point(Side side, const Transform& X_WS) const {
   return X_WS * Vec3(gait_.zmp_forward, -sign_of(side) * gait_.zmp_inward, 0);

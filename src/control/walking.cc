@@ -1,6 +1,7 @@
 #include "karakuri/control/walking.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -16,9 +17,10 @@ namespace karakuri {
 
 namespace {
 
-constexpr double kCarriesForce = 0.02;  // share of the weight from which a sole counts as carrying
-constexpr double kFallenTilt = 1.0;     // [rad]
-constexpr double kFallenHeight = 0.6;   // of the root, against where it began
+constexpr double kCarriesForce = 0.02;   // share of the weight from which a sole counts as carrying
+constexpr double kFallenTilt = 1.0;      // [rad]
+constexpr std::size_t kMostCorners = 8;  // of two soles
+constexpr double kFallenHeight = 0.6;    // of the root, against where it began
 
 Diagnostic refused(const Walker& walker, std::string what, std::string remedy) {
   return {Severity::kError, fmt::format("walker '{}'", walker.name), std::move(what), std::move(remedy)};
@@ -47,17 +49,19 @@ void make_hull(std::vector<Vec3>& points) {
   const auto turn = [](const Vec3& o, const Vec3& a, const Vec3& b) {
     return (a.x() - o.x()) * (b.y() - o.y()) - (a.y() - o.y()) * (b.x() - o.x());
   };
-  std::vector<Vec3> hull;
+  std::array<Vec3, 2 * kMostCorners> hull;
+  assert(points.size() <= kMostCorners);
+  std::size_t size = 0;
   for (int side = 0; side < 2; ++side) {
-    const std::size_t first = hull.size();
+    const std::size_t first = size;
     for (const Vec3& p : points) {
-      while (hull.size() >= first + 2 && turn(hull[hull.size() - 2], hull.back(), p) <= 0) hull.pop_back();
-      hull.push_back(p);
+      while (size >= first + 2 && turn(hull[size - 2], hull[size - 1], p) <= 0) --size;
+      hull[size++] = p;
     }
-    hull.pop_back();
+    --size;
     std::ranges::reverse(points);
   }
-  points = std::move(hull);
+  points.assign(hull.begin(), hull.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
 /// How far a point is inside a counter-clockwise polygon; negative: outside.

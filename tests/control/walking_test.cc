@@ -15,6 +15,7 @@
 #include "karakuri/io/load.h"
 #include "karakuri/session/session.h"
 #include "karakuri/spatial/rotation.h"
+#include "support/no_alloc.h"
 
 namespace karakuri {
 namespace {
@@ -321,6 +322,15 @@ TEST(Walking, SnapshotsAndClonesGoOnAlike) {
   for (Session* s : {&a, &b, &c}) s->step(700);
   EXPECT_EQ(a.hash(), b.hash());
   EXPECT_EQ(a.hash(), c.hash());
+}
+
+TEST(Walking, DoesNotAllocate) {
+  if (!test::NoAllocGuard::available()) GTEST_SKIP() << test::NoAllocGuard::kUnavailable;
+  Session session = start("walk-bush-stabilised");
+  session.step(4500);  // it walks; buffers have the size that two feet need
+  test::NoAllocGuard guard;
+  session.step(1700);  // with the planning of two steps more
+  EXPECT_EQ(guard.allocations(), 0);
 }
 
 TEST(Walking, SaysWhyItCannot) {

@@ -51,7 +51,7 @@ struct IkOptions {
 };
 
 struct IkReport {
-  bool converged = false;  // the last step was below the tolerance: goals are met, or as near as can be
+  bool converged = false;  // the last step was below the tolerance: goals that can be met are; see error
   int iterations = 0;
   double error = 0;      // largest weighted error of any goal [rad or m]
   double last_step = 0;  // largest change of a dof in the last iteration [rad or m]
