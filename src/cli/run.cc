@@ -180,6 +180,7 @@ nlohmann::ordered_json stats_json(const Run& run, double load_seconds) {
            {{"max_work", settings.max_work},
             {"work_max", s.work_max},
             {"steps_exhausted", s.steps_exhausted},
+            {"steps_cut", s.steps_cut},
             {"method", solver::name_of(chosen_method(settings))}}},
           {"energy_first", s.energy_first},
           {"energy_last", s.energy_last},
@@ -223,6 +224,10 @@ void print_summary(const Run& run) {
     fmt::print(
         "budget: {} ran out of max_work; the rest of what '{}' should have solved was left to sweeps\n",
         count(s.steps_exhausted, "step"), solver::name_of(chosen_method(run.session.world().settings())));
+  if (s.steps_cut > 0)
+    fmt::print(
+        "budget: {} with shapes so deep in each other that contacts were taken of an even spread of them\n",
+        count(s.steps_cut, "step"));
   fmt::print("residual: up to {:.1e} m/s; state hash {:016x}\n", s.residual_max, run.session.hash());
   if (run.recorder)
     fmt::print("recorded: {}, {} in {}\n", count(run.recorder->rows(), "row"),

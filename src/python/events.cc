@@ -143,6 +143,7 @@ py::dict report(PyWorld& w) {
   out["refused"] = r.refused;
   out["work"] = r.budget.work;
   out["exhausted"] = r.budget.exhausted;
+  out["cut"] = r.budget.cut;
   out["penetration"] = r.penetration;
   out["energy_made"] = r.energy_made;
   out["energy_taken"] = r.energy_taken;

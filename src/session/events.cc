@@ -38,6 +38,17 @@ Diagnostic exhausted_of(const WorldSettings& settings, const StepReport& report)
               : "choose solver default or block, or allow more max_work"};
 }
 
+/// That not all contacts were looked for.
+Diagnostic cut_of(const WorldSettings& settings, const StepReport& report) {
+  return {Severity::kWarning, "settings: max_work",
+          fmt::format("{} of shapes lie so deep in each other that looking at all of their triangles would "
+                      "take more than "
+                      "max_work ({:g} multiplications) grants: contacts are those of an even spread of them",
+                      report.budget.cut == 1 ? "one pair" : fmt::format("{} pairs", report.budget.cut),
+                      settings.max_work),
+          "begin without overlaps, make meshes and terrain coarser, or allow more max_work"};
+}
+
 /// By name: one that was attached while running, else one of the scene.
 JointId find_joint(const World& world, std::string_view name) {
   for (const Attachment& attached : world.attachments())
@@ -58,10 +69,14 @@ void Session::Impl::tell(std::vector<Diagnostic> found) {
 /// The friction that the solver really has, and that it does not solve all: once for each choice of it.
 void Session::Impl::tell_of_method() {
   const WorldSettings& s = world.settings();
-  if (s.solver != told.solver || s.contact != told.contact)
-    told = {s.solver, s.contact, false, false, false, {}};
+  if (s.solver != told.solver || s.contact != told.contact) told = {.solver = s.solver, .contact = s.contact};
   if (!std::exchange(told.friction, true)) tell(told.notes = find_notes(s));
   const StepReport& report = world.report();
+  if (report.budget.cut > 0 && !std::exchange(told.cut, true)) {
+    const Diagnostic cut = cut_of(s, report);
+    told.notes.push_back(cut);
+    tell({cut});
+  }
   if (report.budget.exhausted > 0 && !std::exchange(told.work, true)) {
     const Diagnostic exhausted = exhausted_of(s, report);
     told.notes.push_back(exhausted);

@@ -53,7 +53,7 @@ struct SensorSlot {
 struct ToldOfMethod {
   solver::Method solver = solver::Method::kDefault;
   ContactModel contact = ContactModel::kCone;
-  bool friction = false, fallback = false, work = false;
+  bool friction = false, fallback = false, work = false, cut = false;
   std::vector<Diagnostic> notes;
 };
 

@@ -70,6 +70,7 @@ void RunStatistics::add(const Session& session, const StepReport& report) {
   penetration_max = std::max(penetration_max, report.penetration);
   work_max = std::max(work_max, report.budget.work);
   steps_exhausted += report.budget.exhausted > 0 ? 1 : 0;
+  steps_cut += report.budget.cut > 0 ? 1 : 0;
   energy_made += report.energy_made;
   energy_taken += report.energy_taken;
   exchanged_max_ = std::max(exchanged_max_, report.energy_exchanged);

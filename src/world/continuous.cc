@@ -308,8 +308,10 @@ void add_contacts(World::Impl& w, ProxyPair pair, const Impact& impact, const st
       body_velocities(w.model, w.ws, as_vector(v), w.model.trees[t], w.trial_velocity);
   const Transform at_a = w.paths[pair.a].sweep.at(impact.t), at_b = w.paths[pair.b].sweep.at(impact.t);
   w.swept_manifolds.clear();
-  collide(*a.shape, at_a, *b.shape, at_b, {.margin = kManifold * thickness(a, b)}, w.slots[0].collision,
-          w.swept_manifolds);
+  constexpr double kMostWork = 1e-3;  // of a step's: what meets is near each other at few places
+  collide(*a.shape, at_a, *b.shape, at_b,
+          {.margin = kManifold * thickness(a, b), .max_work = kMostWork * w.settings.max_work},
+          w.slots[0].collision, w.swept_manifolds);
   if (w.swept_manifolds.empty()) {
     Manifold& m = w.swept_manifolds.emplace_back();
     m.normal = impact.nearest.normal;

@@ -67,10 +67,16 @@ bool overlap(const Aabb& a, const Aabb& b) {
   return apart == 0;
 }
 
-void collide_batch(World::Impl& w, int batch, Slot& slot) {
+bool has_many_parts(const World::Impl& w, const ProxyPair& pair) {
+  return w.colliders[pair.a].has_many_parts || w.colliders[pair.b].has_many_parts;
+}
+
+/// @param granted  to each pair that may have more contacts than there is time for [multiplications]
+void collide_batch(World::Impl& w, int batch, double granted, Slot& slot) {
   FoundContacts& found = w.found[batch];
   found.pairs.clear();
   found.manifolds.clear();
+  found.cut = 0;
   const int last = std::min<int>((batch + 1) * kBatch, static_cast<int>(w.pairs.size()));
   for (int i = batch * kBatch; i < last; ++i) {
     const auto [a, b] = w.pairs[i].pair;
@@ -83,10 +89,43 @@ void collide_batch(World::Impl& w, int batch, Slot& slot) {
     }
     const std::size_t before = found.manifolds.size();
     collide(*w.colliders[a].shape, w.collider_pose[a], *w.colliders[b].shape, w.collider_pose[b],
-            {.margin = margin_of(w, a, b)}, slot.collision, found.manifolds, &w.pairs[i].hint);
+            {.margin = margin_of(w, a, b), .max_work = granted}, slot.collision, found.manifolds,
+            &w.pairs[i].hint);
+    if (has_many_parts(w, w.pairs[i].pair)) {
+      found.work += slot.collision.work();
+      found.cut += slot.collision.cut();
+    }
     if (const auto count = static_cast<std::int32_t>(found.manifolds.size() - before); count > 0)
       found.pairs.push_back({i, count});
   }
+}
+
+/// Contacts of all pairs, within the settings' work. What meshes and terrain may cost is first shared out
+/// evenly among all pairs that have such; what some of them need less, those that are cut get in a second
+/// round. So no clock is asked, and the order in which threads come by does not matter.
+void collide_all(World::Impl& w, int batches, double h) {
+  constexpr double kShare = 1.0 / 8;  // of a step's work, in each of two rounds of two attempts
+  constexpr double kLeast = 2e5;      // granted to each pair: some sixty triangles
+  const double all = kShare * w.settings.max_work * (h / w.settings.dt);
+  const auto granted = [&](std::ptrdiff_t pairs) {
+    return std::max(kLeast, all / static_cast<double>(std::max<std::ptrdiff_t>(1, pairs)));
+  };
+  const auto is_many = [&](const auto& p) { return has_many_parts(w, p.pair); };
+  const auto many = w.has_many_parts ? std::count_if(w.pairs.begin(), w.pairs.end(), is_many) : 0;
+  for (int batch = 0; batch < batches; ++batch) w.found[batch].work = 0;
+  w.parallel.for_each(batches,
+                      [&](int batch, int slot) { collide_batch(w, batch, granted(many), w.slots[slot]); });
+  const auto cut = [&] {
+    int sum = 0;
+    for (int batch = 0; batch < batches; ++batch) sum += w.found[batch].cut;
+    return sum;
+  };
+  if (const int first = cut(); first > 0 && first < many)
+    w.parallel.for_each(batches, [&](int batch, int slot) {
+      if (w.found[batch].cut > 0) collide_batch(w, batch, granted(first), w.slots[slot]);
+    });
+  for (int batch = 0; batch < batches; ++batch) w.report.budget.work += w.found[batch].work;
+  w.report.budget.cut += cut();
 }
 
 void make_contact(const World::Impl& w, ProxyPair pair, const Manifold& m, int k, Contact& c) {
@@ -169,7 +208,7 @@ void World::Impl::detect(double h) {
   if (broadphase.update() || pairs.size() != broadphase.pairs().size()) remember_hints(*this);
   const int batches = (static_cast<int>(pairs.size()) + kBatch - 1) / kBatch;
   if (static_cast<int>(found.size()) < batches) found.resize(batches);
-  parallel.for_each(batches, [&](int batch, int slot) { collide_batch(*this, batch, slots[slot]); });
+  collide_all(*this, batches, h);
 
   std::swap(contacts, contacts_before);
   contacts.clear();

@@ -36,9 +36,10 @@ struct BodyShape {
   std::int32_t material = 0;  // index of `surfaces`
   LinkId link;                // as in `collider_infos`, which a step does not read
   Transform X_BS;
-  double radius = 0;        // of the sphere about the shape's origin that holds it [m]
-  double inner_radius = 0;  // of a sphere that fits in it, roughly: what it cannot pass unnoticed [m]
-  double arm = 0;           // of the shape's origin from the body's [m]
+  double radius = 0;            // of the sphere about the shape's origin that holds it [m]
+  double inner_radius = 0;      // of a sphere that fits in it, roughly: what it cannot pass unnoticed [m]
+  double arm = 0;               // of the shape's origin from the body's [m]
+  bool has_many_parts = false;  // see narrowphase.h
 };
 
 /// Of the shape, in the world.
@@ -152,6 +153,8 @@ struct FoundContacts {
   };
   std::vector<Pair> pairs;
   std::vector<Manifold> manifolds;
+  double work = 0;
+  int cut = 0;  // pairs that were too much for what each was granted
 };
 
 /// What does not change between edits of the scene.
@@ -166,6 +169,7 @@ struct SceneTables {
   WorldSettings settings;  // what the step reads: resolve_settings()
   std::vector<ColliderInfo> collider_infos;
   std::vector<BodyShape> colliders;
+  bool has_many_parts = false;    // any of them
   std::vector<Surface> surfaces;  // material x material
   int material_count = 0;
   std::vector<double> tree_mass;      // by tree [kg]

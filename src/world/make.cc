@@ -189,7 +189,9 @@ std::vector<CollisionFilter> add_colliders(World::Impl& w) {
                   .link = entry.id,
                   .X_BS = entry.X_BL * p.X_LS,
                   .radius = bounding_radius(shape),
-                  .inner_radius = inner_radius(shape)};
+                  .inner_radius = inner_radius(shape),
+                  .has_many_parts = has_many_parts(shape)};
+      w.has_many_parts = w.has_many_parts || c.has_many_parts;
       if (material == materials.end()) c.material = 0;
       c.arm = c.X_BS.p.norm();
       const Material* known = w.scene.mechanism.material(p.material);

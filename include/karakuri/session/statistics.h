@@ -20,10 +20,11 @@ struct RunStatistics {
   long long steps = 0;
   double contacts_sum = 0;
   int contacts_max = 0;
-  double work_max = 0;                       // StepReport::budget, of one step
-  long long steps_exhausted = 0;             // that ran out of it
-  double residual_max = 0;                   // [m/s]
-  double penetration_max = 0;                // [m]
+  double work_max = 0;            // StepReport::budget, of one step
+  long long steps_exhausted = 0;  // that ran out of it
+  long long steps_cut = 0;        // in which not all contacts of meshes and terrain were looked for
+  double residual_max = 0;        // [m/s]
+  double penetration_max = 0;     // [m]
   double energy_first = 0, energy_last = 0;  // [J]
   std::vector<std::string> quarantined;      // links whose state became non-finite
   double energy_made = 0;                    // sum of StepReport::energy_made [J]

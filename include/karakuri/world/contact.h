@@ -77,7 +77,8 @@ struct StepTimes {
 
 /// What WorldSettings::max_work bounds.
 struct WorkReport {
-  double work = 0;    // multiplications, about, of all islands
+  double work = 0;    // multiplications, about, of all islands, and of contacts of meshes and terrain
+  int cut = 0;        // pairs so deep in each other that contacts were taken of an even spread of them
   int exhausted = 0;  // islands that ran out of it: their impulses are safe, but not what was asked for
   solver::Method method = solver::Method::kDefault;  // that ran out
 };

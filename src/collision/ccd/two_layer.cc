@@ -74,8 +74,8 @@ void find_crossings(const Moving& a, const Moving& b, CollisionWorkspace& ws,
   out.clear();
   const Mesh &ma = *a.layers->mesh, &mb = *b.layers->mesh;
   auto& w = ws.impl();
-  collision_detail::near_triangles(ma, mb, a.X1.inverse() * b.X1, a.reach() + b.reach(), w.pair_stack,
-                                   w.found);
+  collision_detail::near_triangles(ma, mb, a.X1.inverse() * b.X1, a.reach() + b.reach(), w.found.max_size(),
+                                   w.pair_stack, w.found);
   for (const auto& [fa, fb] : w.found) {
     for (int k = 0; k < 3; ++k) {
       const int va = ma.faces[fa][k], vb = mb.faces[fb][k], ea = ma.face_edges[fa][k];

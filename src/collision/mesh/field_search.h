@@ -61,6 +61,56 @@ void search_cells(const Heightfield& f, const Bound& bound, const Best& best, co
   search_cells(f, FieldBlock{static_cast<int>(f.levels.size()) - 1, 0, 0}, bound, best, visit);
 }
 
+/// Cells (i0..i1, j0..j1).
+struct CellRange {
+  int i0 = 0, i1 = -1, j0 = 0, j1 = -1;
+
+  bool meets(const FieldBlock& b) const {
+    const int size = b.level < 0 ? 1 : 1 << (2 * (b.level + 1));
+    return b.i * size <= i1 && (b.i + 1) * size > i0 && b.j * size <= j1 && (b.j + 1) * size > j0;
+  }
+};
+
+/// Of a block the cell in the range that is highest, as far as going down to the highest part of each block
+/// finds it.
+inline FieldBlock highest_cell(const Heightfield& f, const CellRange& range, FieldBlock block) {
+  while (block.level >= 0) {
+    const int below = block.level - 1, n = Heightfield::kBlock;
+    FieldBlock best{below, -1, -1};
+    double most = 0;
+    for (int j = n * block.j; j < n * (block.j + 1); ++j) {
+      for (int i = n * block.i; i < n * (block.i + 1); ++i) {
+        const FieldBlock child{below, i, j};
+        if (!range.meets(child)) continue;
+        const double height = box_of(f, child).hi.z();
+        if (best.i < 0 || height > most) best = child, most = height;
+      }
+    }
+    block = best;
+  }
+  return block;
+}
+
+/// Visits one cell (i, j) of each of at most `most` equal blocks: its highest.  @pre cells of the range are
+/// of the field
+template <class Visit>
+void highest_cells(const Heightfield& f, const CellRange& range, std::size_t most, const Visit& visit) {
+  const auto blocks = [](int first, int last, int shift) { return (last >> shift) - (first >> shift) + 1; };
+  int level = -1;
+  const auto count = [&](int l) {
+    const int shift = 2 * (l + 1);
+    return static_cast<std::size_t>(blocks(range.i0, range.i1, shift)) *
+           static_cast<std::size_t>(blocks(range.j0, range.j1, shift));
+  };
+  while (level + 1 < static_cast<int>(f.levels.size()) && count(level) > most) ++level;
+  const int shift = 2 * (level + 1);
+  for (int j = range.j0 >> shift; j <= range.j1 >> shift; ++j)
+    for (int i = range.i0 >> shift; i <= range.i1 >> shift; ++i) {
+      const FieldBlock cell = highest_cell(f, range, {level, i, j});
+      visit(cell.i, cell.j);
+    }
+}
+
 /// The first of the cells (i..last, j) some of which may lie between two heights; last + 1 where there is
 /// none.
 inline int next_cell_between(const Heightfield& f, int i, int j, int last, double low, double high) {

@@ -3,7 +3,10 @@
 // the bound. Inside or outside: the sign of (p - q) . n at the nearest point q, n being the normal of the
 // face, the sum of two normals on an edge, and the sum weighted by angles at a vertex (Baerentzen and Aanaes,
 // IEEE TVCG 11(3), 2005); the plain face normal is wrong at edges and corners.
+#include "collision/mesh/nearest_point.h"
+
 #include <array>
+#include <limits>
 
 #include "collision/mesh/triangle.h"
 #include "karakuri/collision/mesh.h"
@@ -53,6 +56,14 @@ double box_distance2(const MeshTree::Node& n, const Vec3& p) {
 }  // namespace
 
 MeshPoint nearest_point(const Mesh& mesh, const Vec3& p, double limit) {
+  double work = 0;
+  return collision_detail::nearest_point_within(mesh, p, limit, std::numeric_limits<double>::infinity(),
+                                                work);
+}
+
+MeshPoint collision_detail::nearest_point_within(const Mesh& mesh, const Vec3& p, double limit,
+                                                 double max_work, double& work) {
+  constexpr double kOfNode = 10, kOfTriangle = 40;  // multiplications
   MeshPoint best;
   best.distance = limit;
   if (mesh.tree.nodes.empty()) return best;
@@ -60,9 +71,10 @@ MeshPoint nearest_point(const Mesh& mesh, const Vec3& p, double limit) {
   std::array<int, 128> stack;  // depth first: at most one waiting sibling per level
   int size = 0;
   stack[size++] = 0;
-  while (size > 0) {
+  while (size > 0 && work <= max_work) {
     const int i = stack[--size];
     const MeshTree::Node& node = mesh.tree.nodes[i];
+    work += node.leaf() ? kOfTriangle : kOfNode;
     if (box_distance2(node, p) > best2) continue;
     if (!node.leaf()) {
       const double left = box_distance2(mesh.tree.nodes[i + 1], p);

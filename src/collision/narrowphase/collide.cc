@@ -14,6 +14,8 @@ CollisionWorkspace::CollisionWorkspace() : impl_(std::make_unique<Impl>()) {}
 CollisionWorkspace::~CollisionWorkspace() = default;
 CollisionWorkspace::CollisionWorkspace(CollisionWorkspace&&) noexcept = default;
 CollisionWorkspace& CollisionWorkspace::operator=(CollisionWorkspace&&) noexcept = default;
+double CollisionWorkspace::work() const { return impl_->allowance.used; }
+bool CollisionWorkspace::cut() const { return impl_->allowance.cut; }
 
 namespace {
 
@@ -67,17 +69,30 @@ void collide_convex_plane(const Shape& a, const Transform& X_WA, const Transform
   emit(patch, X_WP, out.emplace_back());
 }
 
+void collide_any(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
+                 const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
+                 PairHint* hint);
+
+// Of too many parts those that stand far apart in the list come first, and none may cost more than a part of
+// the whole.
 void collide_parts(const Shape& a, const Transform& X_WA, const Shape& compound, const Transform& X_WB,
                    const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out) {
+  constexpr double kOfBox = 20, kOfPart = 3000, kShare = 1.0 / 8;
   const Compound& parts = compound.as_compound();
   const Aabb near = bounding_box(a, X_WB.inverse() * X_WA).grown(options.margin);
-  for (std::size_t i = 0; i < parts.parts.size(); ++i) {
+  Allowance& allowance = ws.impl().allowance;
+  const double most = allowance.most;
+  visit_within(allowance, parts.parts.size(), 1, [&](std::size_t i) {
     const Compound::Part& part = parts.parts[i];
-    if (!near.overlaps(part.bounds)) continue;
+    allowance.used += kOfBox;
+    if (!near.overlaps(part.bounds)) return;
+    allowance.used += kOfPart;
     const std::size_t first = out.size();
-    collide(a, X_WA, part.shape, X_WB * part.pose, options, ws, out);
+    if (allowance.spread) allowance.most = kShare * most;
+    collide_any(a, X_WA, part.shape, X_WB * part.pose, options, ws, out, nullptr);
+    allowance.most = most;
     for (std::size_t k = first; k < out.size(); ++k) out[k].part_b = static_cast<std::uint32_t>(i);
-  }
+  });
 }
 
 // The order in which the table below expects its pairs; a convex mesh counts as a hull.
@@ -114,11 +129,9 @@ void collide_ordered(const Shape& a, const Transform& X_WA, const Shape& b, cons
   }
 }
 
-}  // namespace
-
-void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
-             const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
-             PairHint* hint) {
+void collide_any(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
+                 const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
+                 PairHint* hint) {
   if (is_capsule(a) && is_capsule(b) && collide_capsules(a, X_WA, b, X_WB, options.margin, out)) return;
   if (rank(a) <= rank(b)) return collide_ordered(a, X_WA, b, X_WB, options, ws, out, hint);
   const std::size_t first = out.size();
@@ -128,6 +141,27 @@ void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transf
   collide_ordered(b, X_WB, a, X_WA, options, ws, out, hint ? &turned : nullptr);
   if (hint) hint->axis = -(X_WA.R.transpose() * (X_WB.R * turned.axis));
   flip_from(first, out);
+}
+
+}  // namespace
+
+void collide(const Shape& a, const Transform& X_WA, const Shape& b, const Transform& X_WB,
+             const CollideOptions& options, CollisionWorkspace& ws, std::vector<Manifold>& out,
+             PairHint* hint) {
+  Allowance& allowance = ws.impl().allowance;
+  const std::size_t first = out.size();
+  allowance = {.most = options.max_work};
+  collide_any(a, X_WA, b, X_WB, options, ws, out, hint);
+  if (!allowance.spent()) return;
+  out.erase(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+  const double spent = allowance.used;
+  allowance = {.most = options.max_work, .spread = true, .cut = true};
+  collide_any(a, X_WA, b, X_WB, options, ws, out, hint);
+  allowance.used += spent;
+}
+
+bool has_many_parts(const Shape& shape) {
+  return !has_convex_view(shape) && shape.kind() != ShapeKind::kPlane;
 }
 
 }  // namespace karakuri

@@ -20,12 +20,18 @@
 // end inside needs none. A contact of (2) that overlaps counts only if no surface is much nearer than it says
 // (4) which rejects pairs of edges that overlap sideways while the solids overlap a little from above. Much:
 // five times, since the faces beside an edge are nearer than the edge itself.
+//
+// Where solids have many triangles and lie deep in each other, all of this is done within an allowance
+// (allowance.h).
 #include "collision/narrowphase/mesh_mesh.h"
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "collision/narrowphase/clusters.h"
+#include "collision/narrowphase/few_triangles.h"
+#include "collision/narrowphase/mesh_point.h"
 #include "collision/narrowphase/surface_pairs.h"
 #include "karakuri/collision/edge_contact.h"
 
@@ -65,44 +71,104 @@ bool leaf_meets(const Mesh& m, int triangle, const Transform& X, double reach, c
   return Slabs(v, reach).keeps(inner);
 }
 
+using NodePair = std::pair<int, int>;
+
+/// Of the trees of two meshes.
+struct NodePairs {
+  const Mesh &a, &b;
+  Transform X_AB, X_BA;
+  double reach;
+
+  const MeshTree::Node& of_a(int i) const { return a.tree.nodes[i]; }
+  const MeshTree::Node& of_b(int j) const { return b.tree.nodes[j]; }
+  bool are_leaves(int i, int j) const { return of_a(i).leaf() && of_b(j).leaf(); }
+
+  bool keeps(int i, int j) const {
+    const MeshTree::Node &na = of_a(i), &nb = of_b(j);
+    if (!box_of(na).grown(reach).overlaps(box_of(nb).transformed(X_AB))) return false;
+    if (are_leaves(i, j)) return true;
+    if (na.leaf() && !leaf_meets(a, na.triangle(), X_BA, reach, box_of(nb))) return false;
+    return !(nb.leaf() && !leaf_meets(b, nb.triangle(), X_AB, reach, box_of(na)));
+  }
+  /// @pre not both are leaves
+  std::pair<NodePair, NodePair> children(int i, int j) const {
+    const MeshTree::Node &na = of_a(i), &nb = of_b(j);
+    const bool split_a = nb.leaf() || (!na.leaf() && (na.hi - na.lo).sum() >= (nb.hi - nb.lo).sum());
+    if (split_a) return {{i + 1, j}, {na.right, j}};
+    return {{i, j + 1}, {i, nb.right}};
+  }
+  double distance2(int i, int j) const {
+    return distance2_from(of_a(i), X_AB * Vec3(0.5 * (of_b(j).lo + of_b(j).hi)));
+  }
+};
+
+/// As in few_triangles.h, of both trees at once. @return Whether they are all.
+bool few_near(const NodePairs& pairs, std::size_t most, std::vector<NodePair>& next,
+              std::vector<NodePair>& found) {
+  if (pairs.keeps(0, 0)) found.push_back({0, 0});
+  bool all = true;
+  for (bool deeper = true; deeper && all;) {
+    deeper = false;
+    next.clear();
+    for (const auto& [i, j] : found) {
+      if (pairs.are_leaves(i, j)) {
+        next.push_back({i, j});
+        continue;
+      }
+      const auto [first, second] = pairs.children(i, j);
+      for (const NodePair& child : {first, second})
+        if (pairs.keeps(child.first, child.second)) next.push_back(child), deeper = true;
+    }
+    all = next.size() <= most;
+    if (all) found.swap(next);
+  }
+  std::size_t count = 0;
+  for (auto [i, j] : found) {
+    bool kept = true;
+    while (kept && !pairs.are_leaves(i, j)) {
+      const auto [first, second] = pairs.children(i, j);
+      const bool one = pairs.keeps(first.first, first.second), two = pairs.keeps(second.first, second.second);
+      const bool nearer =
+          pairs.distance2(first.first, first.second) <= pairs.distance2(second.first, second.second);
+      kept = one || two;
+      std::tie(i, j) = one && (nearer || !two) ? first : second;
+    }
+    if (kept) found[count++] = {pairs.of_a(i).triangle(), pairs.of_b(j).triangle()};
+  }
+  found.resize(count);
+  return all;
+}
+
 }  // namespace
 
-void near_triangles(const Mesh& a, const Mesh& b, const Transform& X_AB, double reach,
-                    std::vector<std::pair<int, int>>& stack, std::vector<std::pair<int, int>>& found) {
+bool near_triangles(const Mesh& a, const Mesh& b, const Transform& X_AB, double reach, std::size_t most,
+                    std::vector<std::pair<int, int>>& stack, std::vector<std::pair<int, int>>& found,
+                    bool spread) {
   found.clear(), stack.clear();
-  if (a.tree.nodes.empty() || b.tree.nodes.empty()) return;
-  const Transform X_BA = X_AB.inverse();
+  if (a.tree.nodes.empty() || b.tree.nodes.empty()) return true;
+  const NodePairs pairs{a, b, X_AB, X_AB.inverse(), reach};
+  if (spread) return few_near(pairs, most, stack, found);
   stack.push_back({0, 0});
   while (!stack.empty()) {
     const auto [i, j] = stack.back();
     stack.pop_back();
-    const MeshTree::Node &na = a.tree.nodes[i], &nb = b.tree.nodes[j];
-    if (!box_of(na).grown(reach).overlaps(box_of(nb).transformed(X_AB))) continue;
-    if (na.leaf() && nb.leaf()) {
-      found.push_back({na.triangle(), nb.triangle()});
+    if (!pairs.keeps(i, j)) continue;
+    if (pairs.are_leaves(i, j)) {
+      if (found.size() == most) return false;
+      found.push_back({a.tree.nodes[i].triangle(), b.tree.nodes[j].triangle()});
       continue;
     }
-    if (na.leaf() && !leaf_meets(a, na.triangle(), X_BA, reach, box_of(nb))) continue;
-    if (nb.leaf() && !leaf_meets(b, nb.triangle(), X_AB, reach, box_of(na))) continue;
-    const bool split_a = nb.leaf() || (!na.leaf() && (na.hi - na.lo).sum() >= (nb.hi - nb.lo).sum());
-    if (split_a) {
-      stack.push_back({na.right, j}), stack.push_back({i + 1, j});
-    } else {
-      stack.push_back({i, nb.right}), stack.push_back({i, j + 1});
-    }
+    const auto [first, second] = pairs.children(i, j);
+    stack.push_back(second), stack.push_back(first);
   }
+  return true;
 }
 
 namespace {
 
-std::uint32_t feature_of(const Mesh& m, const MeshPoint& at) {
-  if (at.vertex >= 0) return feature::kVertex | static_cast<std::uint32_t>(at.vertex);
-  // a seam is part of its face
-  if (at.edge >= 0 && std::abs(m.edges[at.edge].bend) > 1e-3) {
-    return feature::kEdge | static_cast<std::uint32_t>(at.edge);
-  }
-  return feature::kFace | static_cast<std::uint32_t>(at.face);
-}
+// Multiplications, about: of a pair of edges without the search for whether it is least, and of finding a
+// pair of triangles.
+constexpr double kOfEdges = 300, kOfPair = 100;
 
 // One solid `s` and a mesh `m` that reaches into it; X: pose of m in the frame of s. Normals point out of s,
 // or into it when flipped.
@@ -141,7 +207,7 @@ bool is_ridge(const SolidEdge& e, const Vec3& d) {
 template <class MayPush>
 void point_contact(const Side& k, const Vec3& p, std::uint32_t on_m, double margin, MayPush&& may_push,
                    CollisionWorkspace::Impl& ws) {
-  const MeshPoint at = nearest_point(k.s, p);
+  const MeshPoint at = nearest(k.s, p, ws);
   const double separation = at.inside ? -at.distance : at.distance;
   if (at.face < 0 || separation > margin) return;
   const Vec3 away = at.inside ? Vec3(at.point - p) : Vec3(p - at.point);
@@ -155,20 +221,43 @@ void point_contact(const Side& k, const Vec3& p, std::uint32_t on_m, double marg
                   ws);
 }
 
-void vertex_contacts(const Side& k, double margin, std::vector<char>& seen, CollisionWorkspace::Impl& ws) {
+/// The vertices of m near s, each once; of too many the deepest of each part of m.
+void list_vertices(const Side& k, const Aabb& near, std::vector<char>& seen, CollisionWorkspace::Impl& ws) {
+  constexpr double kOfVertex = 3000, kShare = 0.3;  // to be searched for in a tree
   seen.assign(k.m.vertices.size(), 0);
-  const Aabb near = k.s.bounds.grown(margin);
-  visit_triangles(k.m.tree, near.transformed(k.X.inverse()), ws.stack, [&](int f) {
-    for (int v : k.m.faces[f]) {
-      if (seen[v]) continue;
-      seen[v] = 1;
-      const Vec3 p = k.X * k.m.vertices[v];
-      if (near.squared_distance(p) > 0) continue;
-      const auto may_push = [&](const Vec3& d) {
-        return k.m.vertex_normals[v].dot(d) >= 0 && is_tip(k.m, v, d);  // not the back of m; (5)
-      };
-      point_contact(k, p, feature::kVertex | static_cast<std::uint32_t>(v), margin, may_push, ws);
-    }
+  ws.vertices.clear();
+  const Aabb box = near.transformed(k.X.inverse());
+  const auto add = [&](int f) {
+    for (int v : k.m.faces[f])
+      if (!std::exchange(seen[v], 1) && near.squared_distance(k.X * k.m.vertices[v]) <= 0)
+        ws.vertices.push_back(v);
+  };
+  if (!ws.allowance.spread) {
+    visit_triangles(k.m.tree, box, ws.stack, [&](int f) {
+      if (!ws.allowance.spent()) add(f);
+      ws.allowance.used += 20;
+    });
+    return;
+  }
+  const Vec3 middle = k.X.inverse_apply(k.s.bounds.center());
+  few_triangles(
+      k.m.tree, ws.allowance.affords(kOfVertex, kShare),
+      [&](const MeshTree::Node& node) { return box.overlaps(box_of(node)); },
+      [&](const MeshTree::Node& node) { return distance2_from(node, middle); }, ws.stack, ws.few);
+  for (const int f : ws.few) add(f);
+}
+
+/// `tips`: (5), else whatever faces the other.
+void vertex_contacts(const Side& k, double margin, bool tips, std::vector<char>& seen,
+                     CollisionWorkspace::Impl& ws) {
+  list_vertices(k, k.s.bounds.grown(margin), seen, ws);
+  visit_within(ws.allowance, ws.vertices.size(), 0.2, [&](std::size_t i) {
+    const int v = ws.vertices[i];
+    const auto may_push = [&](const Vec3& d) {
+      return k.m.vertex_normals[v].dot(d) >= 0 && (!tips || is_tip(k.m, v, d));  // not the back of m; (5)
+    };
+    point_contact(k, k.X * k.m.vertices[v], feature::kVertex | static_cast<std::uint32_t>(v), margin,
+                  may_push, ws);
   });
 }
 
@@ -182,41 +271,64 @@ SolidEdge solid_edge(const Mesh& m, int e, const Transform& X) {
 bool bulges(const Mesh& m, int e) { return m.edges[e].f[1] >= 0 && m.edges[e].bend > 1e-3; }
 
 // (4), in A's frame
-bool is_least(const Mesh& a, const Mesh& b, const Transform& X_AB, const EdgeContact& c, double tolerance) {
+bool is_least(const Mesh& a, const Mesh& b, const Transform& X_AB, const EdgeContact& c, double tolerance,
+              CollisionWorkspace::Impl& ws) {
   const double depth = -c.separation();
   if (depth <= tolerance) return true;
-  const MeshPoint in_a = nearest_point(a, c.on_second);
+  const MeshPoint in_a = nearest(a, c.on_second, ws);
   if (in_a.inside && in_a.distance < 0.2 * depth) return false;
-  const MeshPoint in_b = nearest_point(b, X_AB.inverse_apply(c.on_first));
+  const MeshPoint in_b = nearest(b, X_AB.inverse_apply(c.on_first), ws);
   return !(in_b.inside && in_b.distance < 0.2 * depth);
+}
+
+/// The edges of a pair of triangles, each with its first face.
+struct TrianglePair {
+  const Mesh &a, &b;
+  const Transform& X_AB;
+  double margin, reach, tolerance;
+  int fa, fb;
+};
+
+void add_edges(const TrianglePair& t, int ea, const SolidEdge& first, int eb, CollisionWorkspace::Impl& ws) {
+  EdgeContact c[2];
+  const int n = edge_edge_contacts(first, solid_edge(t.b, eb, t.X_AB), t.tolerance, c);
+  ws.allowance.used += kOfEdges;
+  for (int k = 0; k < n; ++k) {
+    const double s = c[k].separation();
+    if (!c[k].by_edges || s > t.margin || s < -t.reach) continue;
+    if (!is_least(t.a, t.b, t.X_AB, c[k], t.tolerance, ws)) continue;
+    if ((c[k].on_first - c[k].on_second).norm() > t.reach) continue;
+    ws.pushes_a[ea] = ws.pushes_b[eb] = 1;
+    add_to_clusters(
+        c[k].normal,
+        {0.5 * (c[k].on_first + c[k].on_second), s, feature::kEdge | static_cast<std::uint32_t>(ea),
+         feature::kEdge | static_cast<std::uint32_t>(eb)},
+        ws);
+  }
+}
+
+void edges_of(const TrianglePair& t, CollisionWorkspace::Impl& ws) {
+  ws.allowance.used += kOfPair;
+  for (int ea : t.a.face_edges[t.fa]) {
+    if (t.a.edges[ea].f[0] != t.fa || !bulges(t.a, ea)) continue;
+    const SolidEdge first = solid_edge(t.a, ea, Transform::identity());
+    for (int eb : t.b.face_edges[t.fb])
+      if (t.b.edges[eb].f[0] == t.fb && bulges(t.b, eb)) add_edges(t, ea, first, eb, ws);
+  }
 }
 
 void edge_contacts(const Mesh& a, const Mesh& b, const Transform& X_AB, double margin, double reach,
                    double tolerance, CollisionWorkspace::Impl& ws) {
-  near_triangles(a, b, X_AB, reach, ws.pair_stack, ws.found);
-  ws.pushes_a.assign(a.edges.size(), 0), ws.pushes_b.assign(b.edges.size(), 0);
-  for (const auto& [fa, fb] : ws.found) {
-    for (int ea : a.face_edges[fa]) {
-      if (a.edges[ea].f[0] != fa || !bulges(a, ea)) continue;  // each edge once, with its first face
-      const SolidEdge first = solid_edge(a, ea, Transform::identity());
-      for (int eb : b.face_edges[fb]) {
-        if (b.edges[eb].f[0] != fb || !bulges(b, eb)) continue;
-        EdgeContact c[2];
-        const int n = edge_edge_contacts(first, solid_edge(b, eb, X_AB), tolerance, c);
-        for (int k = 0; k < n; ++k) {
-          const double s = c[k].separation();
-          if (!c[k].by_edges || s > margin || s < -reach || !is_least(a, b, X_AB, c[k], tolerance)) continue;
-          if ((c[k].on_first - c[k].on_second).norm() > reach) continue;
-          ws.pushes_a[ea] = ws.pushes_b[eb] = 1;
-          add_to_clusters(
-              c[k].normal,
-              {0.5 * (c[k].on_first + c[k].on_second), s, feature::kEdge | static_cast<std::uint32_t>(ea),
-               feature::kEdge | static_cast<std::uint32_t>(eb)},
-              ws);
-        }
-      }
-    }
+  Allowance& allowance = ws.allowance;
+  const std::size_t most = allowance.affords(kOfPair, allowance.spread ? 0.1 : 1);
+  if (!near_triangles(a, b, X_AB, reach, most, ws.pair_stack, ws.found, allowance.spread)) {
+    allowance.cut = true;
+    allowance.used += static_cast<double>(most) * kOfPair;
   }
+  ws.pushes_a.assign(a.edges.size(), 0), ws.pushes_b.assign(b.edges.size(), 0);
+  visit_within(allowance, ws.found.size(), 0.3, [&](std::size_t i) {
+    edges_of({a, b, X_AB, margin, reach, tolerance, ws.found[i].first, ws.found[i].second}, ws);
+  });
 }
 
 // Where the segment p, q goes through a triangle: its parameter, or -1.
@@ -231,8 +343,8 @@ double crossing(const Vec3& p, const Vec3& q, const Vec3& a, const Vec3& b, cons
   return inside ? t : -1;
 }
 
-// (3): edges of m that dip into s. `all`: also those that do not bulge.
-void dipping_edges(const Side& k, bool all, const std::vector<char>& pushes, CollisionWorkspace::Impl& ws) {
+/// Where edges of m go through triangles of s that are near them.
+void list_crossings(const Side& k, bool all, const std::vector<char>& pushes, CollisionWorkspace::Impl& ws) {
   ws.crossings.clear();
   for (const auto& [fa, fb] : ws.found) {
     const Triangle& t = k.s.faces[k.flip ? fb : fa];
@@ -244,36 +356,50 @@ void dipping_edges(const Side& k, bool all, const std::vector<char>& pushes, Col
       if (u >= 0) ws.crossings.push_back({e, u});
     }
   }
+  ws.allowance.used += static_cast<double>(ws.found.size()) * kOfPair;
   std::sort(ws.crossings.begin(), ws.crossings.end());
-  for (std::size_t i = 0; i + 1 < ws.crossings.size(); ++i) {
+}
+
+/// The part of an edge from t0 to t1, if it lies in s.
+void dipping_part(const Side& k, bool all, int e, double t0, double t1, CollisionWorkspace::Impl& ws) {
+  const MeshEdge& edge = k.m.edges[e];
+  const Vec3 p = k.m.vertices[edge.v[0]], q = k.m.vertices[edge.v[1]];
+  const auto at = [&](double u) { return Vec3(k.X * Vec3(p + (t0 + u * (t1 - t0)) * (q - p))); };
+  if (!nearest(k.s, at(0.5), ws).inside) return;
+  const Vec3 normal = (k.m.face_normals[edge.f[0]] + k.m.face_normals[edge.f[edge.f[1] >= 0]]).normalized();
+  // Half way between two parallel faces both are nearest. Beside it they are not; the one that faces the
+  // edge more is meant.
+  const Vec3 before = at(0.49), after = at(0.51);
+  const auto facing = [&](const Vec3& x) {
+    const MeshPoint near = nearest(k.s, x, ws);
+    return near.face < 0 ? 0 : (k.X.R * normal).dot(k.s.face_normals[near.face]);
+  };
+  const auto may_push = [&](const Vec3& d) {
+    return all || (normal.dot(d) >= 0 && is_ridge(solid_edge(k.m, e, Transform::identity()), d));
+  };
+  point_contact(k, facing(before) <= facing(after) ? before : after,
+                feature::kEdge | static_cast<std::uint32_t>(e), 0, may_push, ws);
+}
+
+// (3): edges of m that dip into s. `all`: also those that do not bulge.
+void dipping_edges(const Side& k, bool all, const std::vector<char>& pushes, CollisionWorkspace::Impl& ws) {
+  if (ws.allowance.spent()) return;
+  list_crossings(k, all, pushes, ws);
+  const std::size_t parts = ws.crossings.empty() ? 0 : ws.crossings.size() - 1;
+  visit_within(ws.allowance, parts, 0.1, [&](std::size_t i) {
     const auto [e, t0] = ws.crossings[i];
     const auto [next, t1] = ws.crossings[i + 1];
-    if (e != next || t1 - t0 < 1e-9) continue;
-    const MeshEdge& edge = k.m.edges[e];
-    const Vec3 p = k.m.vertices[edge.v[0]], q = k.m.vertices[edge.v[1]];
-    const auto at = [&](double u) { return Vec3(k.X * Vec3(p + (t0 + u * (t1 - t0)) * (q - p))); };
-    if (!contains(k.s, at(0.5))) continue;
-    const Vec3 normal = (k.m.face_normals[edge.f[0]] + k.m.face_normals[edge.f[edge.f[1] >= 0]]).normalized();
-    // Half way between two parallel faces both are nearest. Beside it they are not; the one that faces the
-    // edge more is meant.
-    const Vec3 before = at(0.49), after = at(0.51);
-    const auto facing = [&](const Vec3& x) {
-      return (k.X.R * normal).dot(k.s.face_normals[nearest_point(k.s, x).face]);
-    };
-    const auto may_push = [&](const Vec3& d) {
-      return all || (normal.dot(d) >= 0 && is_ridge(solid_edge(k.m, e, Transform::identity()), d));
-    };
-    point_contact(k, facing(before) <= facing(after) ? before : after,
-                  feature::kEdge | static_cast<std::uint32_t>(e), 0, may_push, ws);
-  }
+    if (e == next && t1 - t0 >= 1e-9) dipping_part(k, all, e, t0, t1, ws);
+  });
 }
 
 // No surface is near the other, but one solid may be inside the other: push it out through the face next to
 // its centre. X: pose of m in the frame of s.
 void add_if_swallowed(const Side& k, CollisionWorkspace::Impl& ws) {
   const auto& [s, m, X, X_AS, flip] = k;
-  if (s.use != MeshUse::kSolid || !contains(s, X * m.vertices[0])) return;
-  const MeshPoint at = nearest_point(s, X * m.bounds.center());
+  if (s.use != MeshUse::kSolid || !nearest(s, X * m.vertices[0], ws).inside) return;
+  const MeshPoint at = nearest(s, X * m.bounds.center(), ws);
+  if (at.face < 0) return;
   const Vec3 n = s.face_normals[at.face];
   int deepest = 0;
   double least = 1e300;
@@ -298,8 +424,8 @@ void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, cons
   const double size = std::min(a.bounds.half().minCoeff(), b.bounds.half().minCoeff());
   const Transform identity;
   const Side b_in_a{a, b, X_AB, identity, false}, a_in_b{b, a, X_BA, X_AB, true};
-  vertex_contacts(b_in_a, margin, ws.seen_b, ws);
-  vertex_contacts(a_in_b, margin, ws.seen_a, ws);
+  vertex_contacts(b_in_a, margin, true, ws.seen_b, ws);
+  vertex_contacts(a_in_b, margin, true, ws.seen_a, ws);
   edge_contacts(a, b, X_AB, margin, std::max(margin, 0.05 * size), 1e-3 * size, ws);
   const bool solid_a = a.use == MeshUse::kSolid, solid_b = b.use == MeshUse::kSolid;
   if (solid_a) dipping_edges(b_in_a, false, ws.pushes_b, ws);
@@ -308,64 +434,14 @@ void collide_mesh_mesh(const Mesh& a, const Transform& X_WA, const Mesh& b, cons
   const bool none = ws.cluster_count == 0;
   if (none && solid_a) dipping_edges(b_in_a, true, ws.pushes_b, ws);
   if (none && solid_b) dipping_edges(a_in_b, true, ws.pushes_a, ws);
+  // the tips are not among what was looked at
+  if (ws.cluster_count == 0 && ws.allowance.spread) {
+    vertex_contacts(b_in_a, 0, false, ws.seen_b, ws);
+    vertex_contacts(a_in_b, 0, false, ws.seen_a, ws);
+  }
   if (ws.cluster_count == 0) add_if_swallowed(b_in_a, ws);
   if (ws.cluster_count == 0) add_if_swallowed(a_in_b, ws);
   emit_clusters(ws, size, X_WA, false, out);
-}
-
-void collide_heightfield_mesh(const Heightfield& field, const Transform& X_WF, const Mesh& mesh,
-                              const Transform& X_WM, double margin, CollisionWorkspace::Impl& ws,
-                              std::vector<Manifold>& out) {
-  const Transform X = X_WF.inverse() * X_WM;
-  if (!field.bounds.grown(margin).overlaps(mesh.bounds.transformed(X)) &&
-      !(mesh.bounds.transformed(X).hi.z() < field.bounds.lo.z())) {
-    return;
-  }
-  clear_clusters(ws);
-  PatchPoint lowest{Vec3::Zero(), 0, 0, 0};
-  Vec3 lowest_normal = Vec3::UnitZ();
-  for (int v = 0; v < static_cast<int>(mesh.vertices.size()); ++v) {  // the mesh's vertices over the terrain
-    const Vec3 p = X * mesh.vertices[v];
-    int i0, i1, j0, j1;
-    if (!cells_under(field, {p, p}, &i0, &i1, &j0, &j1)) {
-      if (p.z() > field.bounds.hi.z() + margin ||
-          !cells_under(field, {Vec3(p.x(), p.y(), field.bounds.lo.z()), p}, &i0, &i1, &j0, &j1))
-        continue;
-    }
-    const double u = (p.x() - field.x0) / field.dx - i0, w = (p.y() - field.y0) / field.dy - j0;
-    const bool upper = w > u;
-    const Vec3 a = field.vertex(i0, j0), c = field.vertex(i0 + 1, j0 + 1);
-    const Vec3 o = upper ? field.vertex(i0, j0 + 1) : field.vertex(i0 + 1, j0);
-    const Vec3 n = (upper ? (c - a).cross(o - a) : (o - a).cross(c - a)).normalized();
-    const double separation = n.dot(p - a);
-    if (separation > margin) continue;
-    const auto face = static_cast<std::uint32_t>(2 * (j0 * field.cell_columns() + i0) + upper);
-    const PatchPoint point{p - 0.5 * separation * n, separation, feature::kFace | face,
-                           feature::kVertex | static_cast<std::uint32_t>(v)};
-    if (separation < lowest.separation) lowest = point, lowest_normal = n;
-    if ((X.R * mesh.vertex_normals[v]).dot(n) <= 0) add_to_clusters(n, point, ws);
-  }
-  const Aabb box = mesh.bounds.transformed(X).grown(margin);
-  int i0, i1, j0, j1;
-  if (cells_under(field, box, &i0, &i1, &j0, &j1)) {
-    for (int j = j0; j <= j1 + 1; ++j) {
-      for (int i = i0; i <= i1 + 1; ++i) {  // the terrain's vertices in the mesh
-        const Vec3 p = field.vertex(i, j), q = X.inverse_apply(p);
-        if (mesh.bounds.squared_distance(q) > 0) continue;
-        const MeshPoint at = nearest_point(mesh, q);
-        if (!at.inside) continue;
-        const Vec3 n = -(X.R * mesh.face_normals[at.face]);
-        add_to_clusters(
-            n,
-            {p - 0.5 * at.distance * n, -at.distance,
-             feature::kVertex | static_cast<std::uint32_t>(j * field.columns + i), feature_of(mesh, at)},
-            ws);
-      }
-    }
-  }
-  // sunk in by its back alone
-  if (ws.cluster_count == 0 && lowest.separation < 0) add_to_clusters(lowest_normal, lowest, ws);
-  emit_clusters(ws, mesh.bounds.half().minCoeff(), X_WF, false, out);
 }
 
 }  // namespace karakuri::collision_detail

@@ -5,6 +5,8 @@
 
 #include "collision/mesh/field_search.h"
 #include "collision/narrowphase/clusters.h"
+#include "collision/narrowphase/few_triangles.h"
+#include "collision/narrowphase/mesh_point.h"
 #include "collision/narrowphase/triangle_contact.h"
 
 namespace karakuri::collision_detail {
@@ -36,6 +38,10 @@ bool cells_under(const Heightfield& f, const Aabb& box, int* i0, int* i1, int* j
 }
 
 namespace {
+
+// Multiplications, about, of a triangle deep in a convex shape, of the planes of both alone, and of a box of
+// either.
+constexpr double kOfTriangle = 3000, kOfPlane = 100, kOfBox = 20;
 
 SurfaceTriangle mesh_triangle(const Mesh& m, int f) {
   SurfaceTriangle t;
@@ -72,7 +78,7 @@ void add_if_swallowed(const ConvexView& convex, const Transform& X, const Mesh& 
                       CollisionWorkspace::Impl& ws) {
   const Vec3 center = X * convex.center;
   if (!Aabb(mesh.bounds).overlaps({center, center})) return;
-  const MeshPoint at = nearest_point(mesh, center);
+  const MeshPoint at = nearest(mesh, center, ws);
   if (!at.inside) return;
   const Vec3 n = mesh.face_normals[at.face];
   const Vec3 lowest = X * support(convex, X.R.transpose() * -n).p - convex.radius * n;
@@ -100,11 +106,55 @@ void drop_indirect(const Mesh& mesh, double rounding, CollisionWorkspace::Impl& 
     Patch& patch = ws.clusters[i];
     if (deepest(patch) >= 5 * shallowest - rounding) continue;
     const bool real = std::any_of(patch.points, patch.points + patch.count, [&](const PatchPoint& p) {
-      const MeshPoint at = nearest_point(mesh, p.position + 0.5 * p.separation * patch.normal);
+      const MeshPoint at = nearest(mesh, p.position + 0.5 * p.separation * patch.normal, ws);
       return at.distance >= -0.2 * p.separation;
     });
     if (!real) patch.count = 0;
   }
+}
+
+/// A convex shape near a mesh, in the mesh's frame.
+struct NearMesh {
+  const ConvexView& convex;
+  const Transform& X;
+  Slabs slabs;
+  Aabb box;
+  double margin;
+  const Mesh& mesh;
+
+  bool keeps(const MeshTree::Node& node) const {
+    return box.overlaps({node.lo, node.hi}) && slabs.keeps_box(node.lo, node.hi);
+  }
+  void contacts_of(int triangle, CollisionWorkspace::Impl& ws) const {
+    triangle_contacts(mesh_triangle(mesh, triangle), convex, X, slabs, margin, &mesh, mesh_neighbors, ws);
+  }
+};
+
+void all_contacts(const NearMesh& near, CollisionWorkspace::Impl& ws) {
+  ws.stack.clear();
+  ws.stack.push_back(0);
+  while (!ws.stack.empty() && !ws.allowance.spent()) {
+    const int i = ws.stack.back();
+    ws.stack.pop_back();
+    const MeshTree::Node& node = near.mesh.tree.nodes[i];
+    ws.allowance.used += kOfBox;
+    if (!near.keeps(node)) continue;
+    if (node.leaf()) {
+      near.contacts_of(node.triangle(), ws);
+    } else {
+      ws.stack.push_back(node.right);
+      ws.stack.push_back(i + 1);
+    }
+  }
+}
+
+void few_contacts(const NearMesh& near, CollisionWorkspace::Impl& ws) {
+  const Vec3 center = near.X * near.convex.center;
+  few_triangles(
+      near.mesh.tree, ws.allowance.affords(kOfTriangle, 0.8),
+      [&](const auto& node) { return near.keeps(node); },
+      [&](const auto& node) { return distance2_from(node, center); }, ws.stack, ws.few);
+  for (const int triangle : ws.few) near.contacts_of(triangle, ws);
 }
 
 }  // namespace
@@ -116,22 +166,11 @@ void collide_convex_mesh(const ConvexView& convex, const Transform& X_WC, const 
   const Aabb box = convex_box(convex, X).grown(margin);
   if (!box.overlaps(mesh.bounds)) return;
   clear_clusters(ws);
-  const Slabs slabs(convex, X, margin);
-  ws.stack.clear();
-  ws.stack.push_back(0);
-  while (!ws.stack.empty()) {
-    const int i = ws.stack.back();
-    ws.stack.pop_back();
-    const MeshTree::Node& node = mesh.tree.nodes[i];
-    if (!box.overlaps({node.lo, node.hi}) || !slabs.keeps_box(node.lo, node.hi)) continue;
-    if (node.leaf()) {
-      triangle_contacts(mesh_triangle(mesh, node.triangle()), convex, X, slabs, margin, &mesh, mesh_neighbors,
-                        ws);
-    } else {
-      ws.stack.push_back(node.right);
-      ws.stack.push_back(i + 1);
-    }
-  }
+  const NearMesh near{convex, X, Slabs(convex, X, margin), box, margin, mesh};
+  if (ws.allowance.spread)
+    few_contacts(near, ws);
+  else
+    all_contacts(near, ws);
   drop_indirect(mesh, 1e-9 * convex.extent, ws);
   if (ws.cluster_count == 0 && mesh.use == MeshUse::kSolid) add_if_swallowed(convex, X, mesh, ws);
   emit_clusters(ws, convex.extent, X_WM, true, out);
@@ -217,6 +256,50 @@ void add_if_sunk(const ConvexView& convex, const Transform& X, const Heightfield
   add_to_clusters(n, {lowest - 0.5 * separation * n, separation, feature::kFace | face, feature::kRound}, ws);
 }
 
+/// A convex shape near terrain, in the terrain's frame.
+struct NearField {
+  const ConvexView& convex;
+  const Transform& X;
+  Slabs slabs;
+  Aabb box;
+  double margin;
+  const Heightfield& field;
+
+  void contacts_of(int i, int j, CollisionWorkspace::Impl& ws) const {
+    ws.allowance.used += kOfBox;
+    const double z[4] = {field.vertex(i, j).z(), field.vertex(i + 1, j).z(), field.vertex(i, j + 1).z(),
+                         field.vertex(i + 1, j + 1).z()};
+    if (*std::max_element(z, z + 4) < box.lo.z() || *std::min_element(z, z + 4) > box.hi.z()) return;
+    for (const bool upper : {false, true}) {
+      SurfaceTriangle t = field_triangle(field, i, j, upper);
+      ws.allowance.used += kOfPlane;
+      if (!meets_plane_of(t, convex, X, margin)) continue;
+      add_sides(field, i, j, upper, t);
+      triangle_contacts(t, convex, X, slabs, margin, &field, field_neighbors, ws);
+    }
+  }
+};
+
+void all_contacts(const NearField& near, const CellRange& range, CollisionWorkspace::Impl& ws) {
+  const Aabb& box = near.box;
+  for (int j = range.j0; j <= range.j1; ++j)
+    for (int i = range.i0; !ws.allowance.spent(); ++i) {
+      i = next_cell_between(near.field, i, j, range.i1, box.lo.z(), box.hi.z());
+      if (i > range.i1) break;
+      near.contacts_of(i, j, ws);
+    }
+}
+
+/// The highest cells of equal pieces, and the one below the lowest point of the shape.
+void few_contacts(const NearField& near, const CellRange& range, CollisionWorkspace::Impl& ws) {
+  highest_cells(near.field, range, ws.allowance.affords(2 * kOfTriangle, 0.8),
+                [&](int i, int j) { near.contacts_of(i, j, ws); });
+  const Vec3 lowest = near.X * support(near.convex, near.X.R.transpose() * -Vec3::UnitZ()).p;
+  CellRange below;
+  if (cells_under(near.field, {lowest, lowest}, &below.i0, &below.i1, &below.j0, &below.j1))
+    near.contacts_of(below.i0, below.j0, ws);
+}
+
 }  // namespace
 
 void collide_convex_heightfield(const ConvexView& convex, const Transform& X_WC, const Heightfield& field,
@@ -227,20 +310,11 @@ void collide_convex_heightfield(const ConvexView& convex, const Transform& X_WC,
   int i0, i1, j0, j1;
   if (!cells_under(field, box, &i0, &i1, &j0, &j1)) return;
   clear_clusters(ws);
-  const Slabs slabs(convex, X, margin);
-  for (int j = j0; j <= j1; ++j) {
-    for (int i = i0; (i = next_cell_between(field, i, j, i1, box.lo.z(), box.hi.z())) <= i1; ++i) {
-      const double z[4] = {field.vertex(i, j).z(), field.vertex(i + 1, j).z(), field.vertex(i, j + 1).z(),
-                           field.vertex(i + 1, j + 1).z()};
-      if (*std::max_element(z, z + 4) < box.lo.z() || *std::min_element(z, z + 4) > box.hi.z()) continue;
-      for (const bool upper : {false, true}) {
-        SurfaceTriangle t = field_triangle(field, i, j, upper);
-        if (!meets_plane_of(t, convex, X, margin)) continue;
-        add_sides(field, i, j, upper, t);
-        triangle_contacts(t, convex, X, slabs, margin, &field, field_neighbors, ws);
-      }
-    }
-  }
+  const NearField near{convex, X, Slabs(convex, X, margin), box, margin, field};
+  if (ws.allowance.spread)
+    few_contacts(near, {i0, i1, j0, j1}, ws);
+  else
+    all_contacts(near, {i0, i1, j0, j1}, ws);
   if (ws.cluster_count == 0) add_if_sunk(convex, X, field, ws);
   emit_clusters(ws, convex.extent, X_WF, true, out);
 }
@@ -254,7 +328,7 @@ void collide_plane_mesh(const Transform& X_WP, const Mesh& mesh, const Transform
   ws.stack.clear();
   ws.stack.push_back(0);
   ws.seen_a.assign(mesh.vertices.size(), 0);
-  while (!ws.stack.empty()) {
+  while (!ws.stack.empty()) {  // of each triangle little is asked: all are looked at
     const int i = ws.stack.back();
     ws.stack.pop_back();
     const MeshTree::Node& node = mesh.tree.nodes[i];

@@ -167,6 +167,8 @@ bool Slabs::keeps_triangle(const Vec3& a, const Vec3& b, const Vec3& c) const {
 void triangle_contacts(const SurfaceTriangle& given, const ConvexView& convex, const Transform& X,
                        const Slabs& slabs, double margin, const void* surface, NeighborsOf neighbors,
                        CollisionWorkspace::Impl& ws) {
+  constexpr double kOfPlane = 100, kOfFace = 300, kOfIteration = 150;  // multiplications, about
+  ws.allowance.used += kOfPlane;
   if (given.normal.squaredNorm() == 0) return;  // no area, no normal
   const bool behind = given.two_sided && given.normal.dot(X * convex.center - given.v[0]) < 0;
   const SurfaceTriangle t = behind ? turned(given) : given;
@@ -181,6 +183,7 @@ void triangle_contacts(const SurfaceTriangle& given, const ConvexView& convex, c
     const ConvexView view = core.view();
     const ConvexPair pair{&view, &convex, X};
     const ConvexDistance d = distance_of(pair, ws.epa, margin);
+    ws.allowance.used += kOfIteration * (1 + d.iterations);
     if (!(d.separation <= margin)) return;
     const bool own = allows(t, d.normal, surface, neighbors);
     if (own && d.normal.dot(n) <= 1 - 1e-6) {
@@ -195,6 +198,7 @@ void triangle_contacts(const SurfaceTriangle& given, const ConvexView& convex, c
       return add_to_clusters(patch, ws);
     }
   }
+  ws.allowance.used += kOfFace;
   face_contacts(t, n, convex, X, margin, patch);
   for (int i = 0; i < patch.count; ++i) name(t, &patch.points[i].feature_a);
   add_to_clusters(patch, ws);
