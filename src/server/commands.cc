@@ -123,10 +123,10 @@ LiveSession::Impl::Errors LiveSession::Impl::command(ClientId id, const Json& me
   if (type == "release") return end_drag(id), Errors{};
   if (type == "push") return push(message);
   if (type == "set") return set(message);
-  if (type == "edit") return edit(message);
+  if (type == "edit") return edit(id, message);
   if (type == "press") return press(message);
   if (type == "compare") return compare(id, message);
-  if (type == "drop") return drop(message);
+  if (type == "drop") return drop(id, message);
   if (type == "save") return save(id, message);
   return {refused(fmt::format("there is no message of type '{}'", type.substr(0, 40)))};
 }

@@ -70,21 +70,21 @@ Json code_json(const Session& session) {
 
 class Describer {
  public:
-  explicit Describer(const Session& session)
-      : session_(session), scene_(session.scene()), mechanism_(session.world().scene().mechanism) {}
+  Describer(const World& world, const LoadedScene& scene, const Present& present)
+      : world_(world), scene_(scene), present_(present), mechanism_(world.scene().mechanism) {}
 
   Description make() {
     index_links();
     Json all = {{"type", "scene"},
                 {"name", scene_.name},
                 {"description", scene_.script.description},
-                {"code", code_json(session_)},
+                {"code", present_.code},
                 {"links", links()},
                 {"joints", joints()},
                 {"visuals", visuals()},
                 {"colliders", colliders()},
                 {"meshes", Json::array()},
-                {"ui", elements_json(session_)},
+                {"ui", present_.ui},
                 {"plots", plots_json(scene_)},
                 {"actuators", actuators()},
                 {"sensors", sensors()},
@@ -180,9 +180,9 @@ class Describer {
       seen[visual.link] = true;
       add(all, visual);
     }
-    for (const ColliderInfo& collider : session_.world().colliders()) {
+    for (const ColliderInfo& collider : world_.colliders()) {
       if (seen.contains(collider.link)) continue;
-      if (const Shape* shape = session_.world().scene().shapes.find(collider.shape))
+      if (const Shape* shape = world_.scene().shapes.find(collider.shape))
         add(all, collider.link, collider.X_LS, *shape, nullptr);
     }
     return all;
@@ -190,8 +190,8 @@ class Describer {
 
   Json colliders() {
     Json all = Json::array();
-    for (const ColliderInfo& collider : session_.world().colliders()) {
-      if (const Shape* shape = session_.world().scene().shapes.find(collider.shape))
+    for (const ColliderInfo& collider : world_.colliders()) {
+      if (const Shape* shape = world_.scene().shapes.find(collider.shape))
         add(all, collider.link, collider.X_LS, *shape, nullptr);
     }
     return all;
@@ -204,7 +204,7 @@ class Describer {
       all.push_back({{"name", actuator.name},
                      {"low", number(actuator.control.low)},
                      {"high", number(actuator.control.high)},
-                     {"control", number(session_.controls()[i])}});
+                     {"control", number(present_.controls[i])}});
     }
     return all;
   }
@@ -212,8 +212,7 @@ class Describer {
   Json sensors() const {
     Json all = Json::array();
     for (std::size_t i = 0; i < scene_.sensors.size(); ++i)
-      all.push_back(
-          {{"name", scene_.sensors[i].name}, {"size", session_.reading(static_cast<int>(i)).size()}});
+      all.push_back({{"name", scene_.sensors[i].name}, {"size", present_.readings[i]}});
     return all;
   }
 
@@ -233,8 +232,9 @@ class Describer {
         {"sky", look.sky}, {"ground", look.ground}, {"grid", look.grid}, {"shadows", look.shadows}};
   }
 
-  const Session& session_;
+  const World& world_;
   const LoadedScene& scene_;
+  const Present& present_;
   const Mechanism& mechanism_;
   std::vector<LinkId> moving_;
   std::unordered_map<LinkId, int> indices_;
@@ -245,7 +245,20 @@ class Describer {
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Description describe(const Session& session) { return Describer(session).make(); }
+Present present_of(const Session& session) {
+  Present out{elements_json(session), code_json(session), {}, {}};
+  out.controls.assign(session.controls().begin(), session.controls().end());
+  for (std::size_t i = 0; i < session.scene().sensors.size(); ++i)
+    out.readings.push_back(session.reading(static_cast<int>(i)).size());
+  return out;
+}
+
+Description describe(const World& world, const LoadedScene& scene, const Present& present) {
+  return Describer(world, scene, present).make();
+}
+Description describe(const Session& session) {
+  return describe(session.world(), session.scene(), present_of(session));
+}
 
 Json ui_json(const Session& session) {
   return {{"type", "ui"}, {"ui", elements_json(session)}, {"plots", plots_json(session.scene())}};
@@ -268,8 +281,8 @@ Json settings_json(const Session& session) {
           {"gravity", vector_json(session.world().gravity())}};
 }
 
-Json properties_json(const Session& session) {
-  const Mechanism& m = session.world().scene().mechanism;
+Json properties_json(const World& world) {
+  const Mechanism& m = world.scene().mechanism;
   // by appending: an ordered object looks through all of its keys at each [], and names differ anyway
   Json::object_t links, joints;
   for (const LinkId id : m.link_ids()) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "karakuri/server/live_session.h"
 #include "server/background.h"
@@ -11,6 +12,35 @@
 #include "server/timeline.h"
 
 namespace karakuri {
+
+namespace server_detail {
+
+/// A change of the scene that a client has asked for.
+struct EditOrder {
+  ClientId client = 0;
+  Json number;  // of its message
+  std::function<void(Scene&)> change;
+  bool adds = false;  // links, so that everything is to be described anew
+  int tries = 0;      // so far
+};
+
+/// What an edit takes long for: made beside the thread that serves, from copies.
+struct ReadyEdit {
+  SceneEdit edit;
+  std::optional<SceneEdit> second;  // of the second world, if there is one
+  LoadedScene scene;
+  Present present;
+  int ui_version = 0;
+  std::vector<Diagnostic> flaws, second_flaws;
+  Description description;  // where links are added
+  Bytes properties;
+
+  void make(bool adds);
+};
+
+Bytes describe_properties_of(const World& world);
+
+}  // namespace server_detail
 
 struct LiveSession::Impl {
   using Clock = std::chrono::steady_clock;
@@ -55,6 +85,7 @@ struct LiveSession::Impl {
   void handle(const ClientEvent& event);
   void greet(ClientId id);
   void describe_scene();
+  void take_description(server_detail::Description made);
   void describe_properties();
   void send_frames();
   void send_status();
@@ -89,8 +120,12 @@ struct LiveSession::Impl {
   std::string other_poses() const;
 
   // ---- scene_changes.cc
-  Errors edit(const Json& message);
-  Errors drop(const Json& message);
+  Errors edit(ClientId id, const Json& message);
+  Errors drop(ClientId id, const Json& message);
+  /// What changes is made, and described, beside this thread.
+  void begin_edit(server_detail::EditOrder order);
+  Errors end_edit(const server_detail::EditOrder& order, server_detail::ReadyEdit& ready);
+  Errors edit_at_once(const server_detail::EditOrder& order);
   /// The file is written beside this thread.
   Errors save(ClientId id, const Json& message);
   Errors send_file(ClientId id, const Bytes& file);

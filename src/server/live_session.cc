@@ -67,7 +67,11 @@ LiveSession::Impl::Impl(Session& s, Server& to, const LiveOptions& given)
 
 void LiveSession::Impl::describe_scene() {
   description_fits = true;
-  description = describe(session);
+  take_description(describe(session));
+}
+
+void LiveSession::Impl::take_description(Description made) {
+  description = std::move(made);
   scene_text = std::make_shared<const std::string>(std::move(description.json));
 }
 
@@ -266,10 +270,12 @@ void LiveSession::Impl::send_scene(ClientId id) {
   server.send_latest(id, Latest::kProperties, properties_text);
 }
 
-void LiveSession::Impl::describe_properties() {
-  properties_text = std::make_shared<const std::string>(
-      dump({{"type", "properties"}, {"properties", properties_json(session)}}));
+Bytes server_detail::describe_properties_of(const World& world) {
+  return std::make_shared<const std::string>(
+      dump({{"type", "properties"}, {"properties", properties_json(world)}}));
 }
+
+void LiveSession::Impl::describe_properties() { properties_text = describe_properties_of(session.world()); }
 
 void LiveSession::Impl::send_changed_scene() {
   const Doing doing(server, "showing what has changed");

@@ -81,14 +81,76 @@ std::function<void(Scene&)> change_of(const Session& session, const Json& messag
 
 }  // namespace
 
-LiveSession::Impl::Errors LiveSession::Impl::edit(const Json& message) {
+LiveSession::Impl::Errors LiveSession::Impl::edit(ClientId id, const Json& message) {
+  begin_edit({id, number_of(message), change_of(session, message), false});
+  return {};
+}
+
+void ReadyEdit::make(bool adds) {
+  flaws = edit.prepare();
+  if (second) second_flaws = second->prepare();
+  if (!flaws.empty()) return;
+  properties = describe_properties_of(edit.world());
+  if (!adds) return;
+  edit.change()(scene.scene);
+  description = describe(edit.world(), scene, present);
+}
+
+void LiveSession::Impl::begin_edit(EditOrder order) {
+  auto ready = std::make_shared<ReadyEdit>(ReadyEdit{.edit = SceneEdit(session.world(), order.change),
+                                                     .second = {},
+                                                     .scene = order.adds ? session.scene() : LoadedScene(),
+                                                     .present = present_of(session),
+                                                     .ui_version = session.ui_version()});
+  if (other) ready->second.emplace(other->session.world(), order.change);
+  const ClientId client = order.client;
+  background.start(client, [this, order = std::move(order), ready] {
+    ready->make(order.adds);
+    return [this, order, ready] {
+      constexpr int kMostTries = 3;  // while others change the scene, too
+      if (ready->flaws.empty() && !session.world().fits(ready->edit) && order.tries < kMostTries) {
+        EditOrder again = order;
+        ++again.tries;
+        return begin_edit(std::move(again));
+      }
+      answer(order.client, order.number, end_edit(order, *ready));
+    };
+  });
+}
+
+/// The change was made in a copy, which takes the place of what there is, with its state.
+LiveSession::Impl::Errors LiveSession::Impl::end_edit(const EditOrder& order, ReadyEdit& ready) {
+  if (!ready.flaws.empty()) return ready.flaws;
+  if (!session.world().fits(ready.edit)) return edit_at_once(order);
   const std::uint64_t before = session.world().scene_hash();
-  const std::function<void(Scene&)> change = change_of(session, message);
-  Errors errors = session.edit(change);
-  if (!errors.empty()) return errors;
-  also([&](Session& s) { s.edit(change); });
-  scene_changed(session.world().scene_hash() == before);
-  changed_scene = std::max(changed_scene, Changed::kProperties);
+  if (Errors errors = session.edit(std::move(ready.edit)); !errors.empty()) return errors;
+  also([&](Session& s) {
+    if (ready.second && ready.second_flaws.empty() && s.world().fits(*ready.second))
+      s.edit(std::move(*ready.second));
+    else
+      s.edit(order.change);
+  });
+  scene_changed(!order.adds && session.world().scene_hash() == before);
+  properties_text = std::move(ready.properties);
+  if (order.adds) take_description(std::move(ready.description));
+  if (order.adds) description_fits = ready.ui_version == session.ui_version();
+  changed = true;
+  changed_scene = Changed::kNothing;
+  for (const auto& [id, client] : clients) {
+    if (order.adds)
+      send_scene(id);
+    else
+      server.send_latest(id, Latest::kProperties, properties_text);
+  }
+  return {};
+}
+
+LiveSession::Impl::Errors LiveSession::Impl::edit_at_once(const EditOrder& order) {
+  const std::uint64_t before = session.world().scene_hash();
+  if (Errors errors = session.edit(order.change); !errors.empty()) return errors;
+  also([&](Session& s) { s.edit(order.change); });
+  scene_changed(!order.adds && session.world().scene_hash() == before);
+  changed_scene = std::max(changed_scene, order.adds ? Changed::kAll : Changed::kProperties);
   return {};
 }
 
@@ -109,7 +171,7 @@ Shape shape_to_drop(const std::string& kind, double size) {
 
 }  // namespace
 
-LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
+LiveSession::Impl::Errors LiveSession::Impl::drop(ClientId id, const Json& message) {
   const auto kind = message.at("shape").get<std::string>();
   const Vec3 at = vector(message, "at");
   const double size = message.contains("size") ? number(message, "size") : 0.2;
@@ -120,14 +182,10 @@ LiveSession::Impl::Errors LiveSession::Impl::drop(const Json& message) {
   const Mechanism& m = session.world().scene().mechanism;
   std::string name = fmt::format("{} {}", kind, ++dropped);
   while (m.find_link(name) || m.find_joint(name)) name += "'";
-  const auto change = [&](Scene& scene) {
+  const auto change = [name, shape, at](Scene& scene) {
     scene.add_body(name, shape, kDensity * volume(shape), Transform::translation(at));
   };
-  Errors errors = session.edit(change);
-  if (!errors.empty()) return errors;
-  also([&](Session& s) { s.edit(change); });
-  changed_scene = Changed::kAll;
-  scene_changed(false);
+  begin_edit({id, number_of(message), change, true});
   return {};
 }
 

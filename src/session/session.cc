@@ -192,6 +192,13 @@ std::vector<Diagnostic> Session::edit(const std::function<void(Scene&)>& change)
   return flaws;
 }
 
+std::vector<Diagnostic> Session::edit(SceneEdit&& prepared) {
+  const std::function<void(Scene&)> change = prepared.change();
+  std::vector<Diagnostic> flaws = impl_->world.edit(std::move(prepared));
+  if (flaws.empty()) change(impl_->scene.scene);
+  return flaws;
+}
+
 // ---- reading
 
 const LoadedScene& Session::scene() const { return impl_->scene; }

@@ -1,5 +1,6 @@
 // A running scene that changes: a new inside is made from the changed scene and given the old one's state.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "core/compose.h"
@@ -76,18 +77,58 @@ Result<std::unique_ptr<World::Impl>> World::Impl::with_structure(
   return out;
 }
 
-std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
-  Scene scene = impl_->scene_as_made();  // snapshots may go back to before joints were cut
-  change(scene);
-  Result<World> made = make(std::move(scene), impl_->given, impl_->model.gravity);
+// ---- in two parts
+
+struct SceneEdit::Impl {
+  Scene scene;  // as it was made: snapshots may go back to before joints were cut
+  std::function<void(Scene&)> change;
+  world_detail::Structure structure;
+  WorldSettings given;
+  Vec3 gravity;
+  std::uint64_t stamp = 0;
+  std::optional<World> made;
+};
+
+SceneEdit::SceneEdit(const World& world, std::function<void(Scene&)> change)
+    : impl_(std::make_unique<Impl>()) {
+  const World::Impl& w = *world.impl_;
+  *impl_ = {w.scene_as_made(), std::move(change), w.structure, w.given, w.model.gravity, w.scene_stamp, {}};
+}
+SceneEdit::SceneEdit(SceneEdit&&) noexcept = default;
+SceneEdit& SceneEdit::operator=(SceneEdit&&) noexcept = default;
+SceneEdit::~SceneEdit() = default;
+
+const World& SceneEdit::world() const { return *impl_->made; }
+const std::function<void(Scene&)>& SceneEdit::change() const { return impl_->change; }
+
+std::vector<Diagnostic> SceneEdit::prepare() {
+  impl_->change(impl_->scene);
+  Result<World> made = World::make(std::move(impl_->scene), impl_->given, impl_->gravity);
   if (!made.ok()) return made.errors();
   if (world_detail::Structure structure = impl_->structure; !structure.hung.empty()) {
     take_values(made->impl_->scene.mechanism, structure.hung);
-    Result<std::unique_ptr<Impl>> changed = made->impl_->with_structure(structure);
+    Result<std::unique_ptr<World::Impl>> changed = made->impl_->with_structure(structure);
     if (!changed.ok()) return changed.errors();
     made->impl_ = std::move(*changed);
   }
-  Impl& fresh = *made->impl_;
+  impl_->made = std::move(*made);
+  return {};
+}
+
+bool World::fits(const SceneEdit& prepared) const {
+  return prepared.impl_->stamp == impl_->scene_stamp && prepared.impl_->structure == impl_->structure;
+}
+
+std::vector<Diagnostic> World::edit(SceneEdit&& prepared) {
+  SceneEdit::Impl& edit = *prepared.impl_;
+  if (!fits(prepared))
+    return {{Severity::kError, "edit of the scene", "the scene has changed since the edit was begun",
+             "begin it again"}};
+  World& made = *edit.made;
+  // what was set meanwhile
+  if (edit.gravity != impl_->model.gravity) made.set_gravity(impl_->model.gravity);
+  if (std::vector<Diagnostic> flaws = made.set_settings(impl_->given); !flaws.empty()) return flaws;
+  Impl& fresh = *made.impl_;
   if (const std::string missing = find_missing(fresh, *impl_); !missing.empty())
     return {{Severity::kError, "edit of the scene", missing,
              "an edit may change values and add things; to part links use detach(), for all else make a new "
@@ -95,8 +136,14 @@ std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
   const bool grown = fresh.model.links.size() > impl_->model.links.size();
   fresh.inherit(*impl_);
   for (std::size_t t = 0; t < fresh.trees.size() && !grown; ++t) fresh.wake_tree(static_cast<int>(t));
-  impl_ = std::move(made->impl_);
+  impl_ = std::move(made.impl_);
   return {};
+}
+
+std::vector<Diagnostic> World::edit(const std::function<void(Scene&)>& change) {
+  SceneEdit edit(*this, change);
+  if (std::vector<Diagnostic> flaws = edit.prepare(); !flaws.empty()) return flaws;
+  return this->edit(std::move(edit));
 }
 
 }  // namespace karakuri

@@ -62,6 +62,47 @@ TEST(Edit, WhatIsTakenAwayIsNamed) {
   EXPECT_NE(to_string(fixed).find("joint 'box'"), std::string::npos);
 }
 
+/// A box more, half a metre above the first.
+void add_box(Scene& scene) {
+  scene.add_body("more", Shape::box(Vec3::Constant(0.5)), 2, Transform::translation(Vec3(0, 0, 1.5)));
+}
+
+TEST(Edit, WhatIsPreparedBesideIsTheSameAsIfItWereMadeAtOnce) {
+  BoxOnGround s(0.5), t(0.5);
+  World at_once = make_world(std::move(s.scene), {.dt = 1e-3}),
+        beside = make_world(std::move(t.scene), {.dt = 1e-3});
+  for (World* w : {&at_once, &beside}) w->set_velocity(s.box, {Vec3::Zero(), Vec3(3, 0, 0)});
+  SceneEdit prepared(beside, add_box);
+  EXPECT_TRUE(prepared.prepare().empty());
+  // what it was begun from has gone on meanwhile, under other settings
+  for (World* w : {&at_once, &beside}) {
+    w->step(50);
+    WorldSettings settings = w->settings();
+    settings.dt = 2e-3;
+    ASSERT_TRUE(w->set_settings(settings).empty());
+    ASSERT_TRUE(w->set_gravity(Vec3(0, 0, -5)));
+  }
+  ASSERT_TRUE(beside.fits(prepared));
+  EXPECT_TRUE(at_once.edit(add_box).empty());
+  EXPECT_TRUE(beside.edit(std::move(prepared)).empty());
+  for (World* w : {&at_once, &beside}) w->step(200);
+  EXPECT_EQ(at_once.hash(), beside.hash());
+  EXPECT_LT(beside.velocity(beside.scene().mechanism.find_link("more")).linear.z(), 0.01);
+  EXPECT_GT(beside.pose(beside.scene().mechanism.find_link("more")).p.z(), 1);
+}
+
+TEST(Edit, WhatWasPreparedForAnotherSceneIsRefused) {
+  BoxOnGround s(0.5);
+  World world = make_world(std::move(s.scene), {.dt = 1e-3});
+  SceneEdit prepared(world, add_box);
+  EXPECT_TRUE(prepared.prepare().empty());
+  EXPECT_TRUE(world.edit([&](Scene& scene) { scene.mechanism.link(s.box).inertia.mass *= 2; }).empty());
+  EXPECT_FALSE(world.fits(prepared));
+  const std::uint64_t before = world.hash();
+  EXPECT_FALSE(world.edit(std::move(prepared)).empty());
+  EXPECT_EQ(world.hash(), before);
+}
+
 // Each says which of several it is.
 TEST(Flaws, OfASceneSayWhere) {
   const auto errors = [](const std::function<void(Scene&, BoxOnGround&)>& spoil) {

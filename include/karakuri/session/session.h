@@ -113,6 +113,7 @@ class Session {
   // ---- acting
   /// Changes values of the scene, see World::edit(); also for what reset() starts from.
   std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
+  std::vector<Diagnostic> edit(SceneEdit&& prepared);  // of its world
   /// Does what a timed event or a button asks for.
   std::vector<Diagnostic> perform(const Action& action);
   /// Called in each step before actuators are applied. Returns a number for remove_hook().

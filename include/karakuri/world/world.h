@@ -83,6 +83,8 @@ struct Snapshot {
   std::vector<std::byte> bytes;  // with version and checksum; may be written to a file as it is
 };
 
+class SceneEdit;
+
 class World {
  public:
   /// Or all that is wrong with the scene or settings.
@@ -116,6 +118,10 @@ class World {
   /// and shapes. What is there stays joined as it is, and keeps its state to the bit. Empty when taken, else
   /// what is wrong, and nothing changes. model() is another one afterwards; scene_hash() may be.
   std::vector<Diagnostic> edit(const std::function<void(Scene&)>& change);
+  /// The same with a change that was prepared; refused as well where it does not fit.
+  std::vector<Diagnostic> edit(SceneEdit&& prepared);
+  /// Whether the scene, and what is joined, are still the same as when the change was begun.
+  bool fits(const SceneEdit& prepared) const;
 
   // ---- where it is; spans are good until the next step
   double time() const;
@@ -253,12 +259,35 @@ class World {
   struct Impl;
 
  private:
+  friend class SceneEdit;
   explicit World(std::unique_ptr<Impl> impl);
   void run_hooks();
   std::vector<Diagnostic> cut(JointId joint);
   Result<JointId> attach_as_tree(Joint joint);
   std::vector<Diagnostic> take_over(const world_detail::Persistent& from);
   void detach_broken();
+  std::unique_ptr<Impl> impl_;
+};
+
+/// World::edit() in two parts, the first of which takes its time where there are many links: it may be done
+/// by another thread while the world goes on.
+class SceneEdit {
+ public:
+  /// Copies the scene. `change` is called by prepare().
+  SceneEdit(const World& world, std::function<void(Scene&)> change);
+  SceneEdit(SceneEdit&&) noexcept;
+  SceneEdit& operator=(SceneEdit&&) noexcept;
+  ~SceneEdit();
+
+  /// Empty when it can be had, else what is wrong with it.
+  std::vector<Diagnostic> prepare();
+  /// With the change, where the scene begins.  @pre prepare() was called, and found nothing wrong
+  const World& world() const;
+  const std::function<void(Scene&)>& change() const;
+
+ private:
+  friend class World;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
