@@ -15,7 +15,7 @@ using namespace session_detail;
 
 namespace {
 
-constexpr double kGone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNothingThere = std::numeric_limits<double>::quiet_NaN();
 
 enum LinkProperty : std::uint8_t {
   kPx,
@@ -142,18 +142,18 @@ Result<Signal> Session::find(std::string_view signal) const {
 namespace {
 
 double read_link(const World& world, LinkId id, std::uint8_t property) {
-  if (!world.model().find(id)) return kGone;
+  if (!world.model().find(id)) return kNothingThere;
   if (property <= kPz) return world.pose(id).p[property];
   if (property <= kQz) return unit_quaternion(world.pose(id).R)[static_cast<std::size_t>(property - kQw)];
   if (property <= kVz) return world.velocity(id).linear[property - kVx];
   if (property <= kWz) return world.velocity(id).angular[property - kWx];
   if (property <= kFz) return world.contact_force(id).force[property - kFx];
-  return kGone;
+  return kNothingThere;
 }
 
 double at(std::span<const double> values, int index) {
   return index >= 0 && index < static_cast<int>(values.size()) ? values[static_cast<std::size_t>(index)]
-                                                               : kGone;
+                                                               : kNothingThere;
 }
 
 double read_closed(const World& world, JointId id) {
@@ -164,13 +164,13 @@ double read_closed(const World& world, JointId id) {
 }
 
 double read_joint(const World& world, JointId id, std::uint8_t property, int dof) {
-  if (!world.model().find(id)) return kGone;
+  if (!world.model().find(id)) return kNothingThere;
   if (property == kQ) return at(world.q(id), dof);
   if (property == kV) return at(world.v(id), dof);
   if (property == kClosed) return read_closed(world, id);
-  if (dof < 0 || dof >= static_cast<int>(world.v(id).size())) return kGone;
+  if (dof < 0 || dof >= static_cast<int>(world.v(id).size())) return kNothingThere;
   if (property == kTau) return world.load(id).drive[static_cast<std::size_t>(dof)];
-  return kGone;
+  return kNothingThere;
 }
 
 double read_step(const World& world, std::uint8_t property) {
@@ -182,7 +182,7 @@ double read_step(const World& world, std::uint8_t property) {
     case kSweeps: return report.sweeps;
     case kResidual: return report.residual;
     case kPenetration: return report.penetration;
-    default: return kGone;
+    default: return kNothingThere;
   }
 }
 
@@ -215,7 +215,7 @@ double Session::Impl::read_drive(JointId joint, std::uint8_t property, int dof) 
     effort = d.efforts[static_cast<std::size_t>(dof)];
   }
   const double* value = drive_value(drive, effort, property);
-  return value ? *value : kGone;
+  return value ? *value : kNothingThere;
 }
 
 double Session::read(const Signal& s) const {
@@ -236,14 +236,15 @@ double Session::read(const Signal& s) const {
     case Subject::kUi: return at(impl_->state.sliders, static_cast<int>(s.index));
     case Subject::kWalker: return impl_->read_walker(s.index, s.property);
     case Subject::kSetting:
-    case Subject::kGravity: return s.component >= 0 && s.component < 3 ? world.gravity()[s.component] : kGone;
+    case Subject::kGravity:
+      return s.component >= 0 && s.component < 3 ? world.gravity()[s.component] : kNothingThere;
     case Subject::kBehaviour: {
       const auto& parameters = impl_->scene.script.behaviours[s.index].parameters;
       const auto* number = std::get_if<double>(&parameters[static_cast<std::size_t>(s.component)].second);
-      return number ? *number : kGone;
+      return number ? *number : kNothingThere;
     }
   }
-  return kGone;
+  return kNothingThere;
 }
 
 Result<double> Session::get(std::string_view signal) const {

@@ -12,7 +12,7 @@ namespace karakuri::io {
 namespace {
 
 constexpr int kMostCopies = 100'000;
-constexpr int kMostDepth = 100;                 // as elements may be nested
+constexpr int kMostNesting = 100;               // as elements may be nested
 constexpr std::size_t kMostElements = 200'000;  // as a file may have
 
 /// Attributes that name a thing of a body.
@@ -132,7 +132,7 @@ class Replicator {
   }
 
   bool follow(XmlElement e, int depth, std::vector<XmlElement>& to) {
-    if (depth > kMostDepth) {
+    if (depth > kMostNesting) {
       c_.xml.error(e, "it refers to copies of copies of copies without end", "give other names");
       return false;
     }

@@ -46,7 +46,7 @@ Json color() {
 
 Json map_of(Json value) { return {{"type", "object"}, {"additionalProperties", std::move(value)}}; }
 
-Json type_of(const Key& key) {
+Json schema_type(const Key& key) {
   const Json words{{"enum", words_of(key.words)}}, numbers = list_of(number(key), key.size);
   switch (key.type) {
     case KeyType::kNumber: return number(key);
@@ -82,7 +82,7 @@ Json object(const Section& section) {
   Json properties = Json::object(), required = Json::array();
   for (const Key* key : keys_of(section)) {
     // a key without a value counts as left out
-    Json type = either(type_of(*key), {{"type", "null"}});
+    Json type = either(schema_type(*key), {{"type", "null"}});
     type["description"] = description(*key);
     properties[std::string(key->name)] = std::move(type);
     if (key->required) required.push_back(std::string(key->name));

@@ -1,0 +1,41 @@
+# Files that are compiled together: most of what a file of the outer levels takes to compile is what headers of JSON, formatting and
+# sockets expand to, once for each file. A group is a file of #include lines; they are relative to src/, so that the compiler cache
+# knows them again in another folder. (CMake's own unity builds name files absolutely.) Names in unnamed namespaces must differ
+# within a group.
+option(KARAKURI_GROUPS "Compile small files of the outer levels in groups" ON)
+
+# karakuri_group(OUT SIZE FILES...): those files (of src/, absolute) by folder in groups of SIZE, as files to compile in their place.
+function(karakuri_group out size)
+  set(all ${ARGN})
+  if(NOT KARAKURI_GROUPS)
+    set(${out} ${all} PARENT_SCOPE)
+    return()
+  endif()
+  set(groups "")
+  set(folders "")
+  foreach(file IN LISTS all)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
+    cmake_path(GET name PARENT_PATH folder)
+    list(APPEND folders ${folder})
+    string(MAKE_C_IDENTIFIER ${folder} id)
+    list(APPEND files_of_${id} ${name})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    string(MAKE_C_IDENTIFIER ${folder} id)
+    set(number 0)
+    while(files_of_${id})
+      list(SUBLIST files_of_${id} 0 ${size} some)
+      list(REMOVE_ITEM files_of_${id} ${some})
+      list(TRANSFORM some REPLACE "(.+)" "#include \"\\1\"\n")
+      string(JOIN "" text "// Made by cmake/Groups.cmake\n" ${some})
+      set(file ${PROJECT_BINARY_DIR}/groups/${id}_${number}.cc)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+      list(APPEND groups ${file})
+      math(EXPR number "${number} + 1")
+    endwhile()
+  endforeach()
+  # shown by editors, compiled in their groups
+  set_source_files_properties(${all} PROPERTIES HEADER_FILE_ONLY ON)
+  set(${out} ${groups} ${all} PARENT_SCOPE)
+endfunction()
