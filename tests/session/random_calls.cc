@@ -336,7 +336,8 @@ WorldSettings random_settings(const WorldSettings& now, Random& r, bool small) {
   s.pyramid_faces = 4 + 2 * r.below(4);
   s.quickstep_iterations = 1 + r.below(30);
   s.quickstep_relaxation = r.uniform(0.5, 1.8);
-  s.max_work = std::exp(r.uniform(std::log(1e5), std::log(1e9)));
+  // of a thousand bodies a step may be made in 64 parts of several rounds, each with this much
+  s.max_work = std::exp(r.uniform(std::log(1e5), std::log(small ? 1e9 : 1e7)));
   StabilizationSettings& t = s.stabilization;
   t.kind = static_cast<Stabilization>(r.below(5));
   t.erp = r.uniform(0, 0.8);
