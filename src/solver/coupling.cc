@@ -22,6 +22,18 @@ void list_users(const Problem& p, Users& users) {
 
 namespace {
 
+/// Whether a block of a dense operator is nothing but zeros.
+bool is_zero(const Problem& p, const Block& row, const Block& column) {
+  const std::size_t n = p.q.size();
+  const double* w = p.dense.data() + row.row * n + column.row;
+  for (int a = 0; a < row.size; ++a)
+    for (int b = 0; b < column.size; ++b)
+      if (w[a * n + b] != 0.0) return false;
+  return true;
+}
+
+/// Of two blocks across the diagonal both are there or none, also where the operator is not symmetric: what
+/// is ordered and factored is a graph without directions.
 bool coupling_of_dense(const Problem& p, std::size_t max_values, Coupling& c) {
   const std::size_t n = p.q.size();
   if (n * n > max_values) return false;
@@ -33,13 +45,9 @@ bool coupling_of_dense(const Problem& p, std::size_t max_values, Coupling& c) {
       const Block& row = p.blocks[i];
       const Block& column = p.blocks[j];
       const double* w = p.dense.data() + row.row * n + column.row;
-      bool zero = true;
+      if (i != j && is_zero(p, row, column) && is_zero(p, column, row)) continue;
       for (int b = 0; b < column.size; ++b)
-        for (int a = 0; a < row.size; ++a) {
-          c.storage[offset + b * row.size + a] = w[a * n + b];
-          zero = zero && w[a * n + b] == 0.0;
-        }
-      if (zero && i != j) continue;
+        for (int a = 0; a < row.size; ++a) c.storage[offset + b * row.size + a] = w[a * n + b];
       c.entries.push_back({j, offset});
       offset += row.size * column.size;
     }

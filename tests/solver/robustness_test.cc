@@ -337,5 +337,29 @@ TEST(Robustness, TinyBoundsAreKept) {
   }
 }
 
+// An operator that is not symmetric, of which some blocks have nothing across the diagonal: they were left
+// out of the order in which the Newton method eliminates, and it wrote beyond its factor.
+TEST(Robustness, OperatorsWithoutSymmetryAreAnswered) {
+  Random r(4);
+  for (int trial = 0; trial < 200; ++trial) {
+    Problem p;
+    const int blocks = 2 + r.below(8);
+    for (int i = 0; i < blocks; ++i) p.add_box(-10, 10);
+    const auto n = static_cast<std::size_t>(p.rows());
+    p.dense.assign(n * n, 0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        p.dense[i * n + j] = i == j ? 2 : r.below(3) == 0 ? r.uniform(-0.5, 0.5) : 0;
+    for (double& q : p.q) q = r.uniform(-1, 1);
+    for (const Method method : {Method::kDefault, Method::kNewton, Method::kBlock}) {
+      std::vector<double> lambda(n, 0.0);
+      Workspace ws;
+      const Result<Report> report = solve(p, {.method = method}, ws, lambda);
+      ASSERT_TRUE(report.ok()) << to_string(report.errors());
+      for (const double x : lambda) EXPECT_TRUE(std::isfinite(x));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace karakuri::solver
