@@ -442,6 +442,8 @@ void settle(World::Impl& w, int set) {
   const double spared = a.set_contact.allowed;
   if (spared > 0 || a.set_contact.held > 0 || a.set_contact.taken() > 0)
     due += settle_springs(w, set, sum.energy() - (due - spared) - std::max(0.0, a.credit)) - spared;
+  // What they have taken, they hold: it is not lost.
+  due -= std::clamp(due - sum.energy(), 0.0, a.set_contact.taken());
   // What cannot be paid is not owed, but for what was owed before.
   const double least = std::min(a.credit, -a.order);
   a.credit = std::clamp(a.credit + due - sum.energy(), least, a.order);  // (5)
