@@ -108,12 +108,14 @@ int height_of(const Problem& p, std::vector<int>& level) {
 
 }  // namespace
 
+bool is_of_bodies(const Problem& p) {
+  return std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
+}
+
 bool wants_sparse(const Problem& p, Workspace::Memory& m) {
   constexpr double kTypicalSolves = 8.0;
   // of trees, measured, 25 solves are as dear as the sweeps that are enough
-  const bool bodies =
-      std::all_of(p.subsystems.begin(), p.subsystems.end(), [](const Subsystem& s) { return s.dof <= 6; });
-  if (!bodies || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;
+  if (!is_of_bodies(p) || !suits_sparse(p) || p.velocities() <= kMostMotions) return false;
   const double height = height_of(p, m.sparse.level);
   return sparse_pays(p, height * height / kTypicalSolves, m);
 }

@@ -41,9 +41,10 @@ void back_to_best(Workspace::Memory& m, std::span<double> lambda) {
 
 enum class Ready { kUnknown, kYes, kNo };
 
-/// Whether newton goes by motions wherever it is tried after sweeps.
+/// Whether newton goes by motions where it is tried after sweeps: of bodies alone that was tried before them,
+/// and what it left, newton on their rows may still solve.
 bool goes_by_motions(const Problem& p, const Workspace::Memory& m) {
-  return !m.rho.empty() && suits_sparse(p);
+  return !m.rho.empty() && suits_sparse(p) && !is_of_bodies(p);
 }
 
 /// Cost of one Newton step in the unit of sweep_cost; prepares newton on first use.

@@ -174,9 +174,11 @@ void sweep_to_target(double max_work, int max_sweeps, LaneSweeps& s, Report& rep
     report.out_of_work = report.out_of_work || report.work + cost > max_work;
     return !report.out_of_work;
   };
-  for (int next = kFirst; report.residual > report.target && report.sweeps < max_sweeps && has_work();
-       next *= 2) {
-    const int last = std::min(next, max_sweeps);
+  // a round may end after its first sweep, so that there are as many rounds as sweeps: `last` must not
+  // overflow
+  for (int last = std::min(kFirst, max_sweeps);
+       report.residual > report.target && report.sweeps < max_sweeps && has_work();
+       last = last > max_sweeps / 2 ? max_sweeps : 2 * last) {
     for (double change = kInfinity; report.sweeps < last && change > report.target && has_work();
          ++report.sweeps, report.work += cost)
       change = sweep(s);

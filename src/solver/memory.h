@@ -296,6 +296,8 @@ bool is_nearly_right(const Problem& problem, const Workspace::Memory& m);
 /// Whether proximal() is worth trying first: its solves cost no more than a few sweeps, or the impulses
 /// are nearly right already. Loose things that fall on each other are neither.
 bool wants_proximal(const Problem& problem, const Workspace::Memory& m);
+/// Whether no subsystem is a tree of several links.
+bool is_of_bodies(const Problem& problem);
 /// Whether Newton's method over the motions of bodies is worth trying first. Sweeps hand a load on from body
 /// to body and need about the square of the height for it; a few linear solves do not depend on that.
 bool wants_sparse(const Problem& problem, Workspace::Memory& m);

@@ -21,7 +21,9 @@ export function start(scene, { port = 0, token = '' } = {}) {
     child.stderr.on('data', (data) => {
       said += data;
       const found = said.match(/http:\/\/\S+/);
-      if (found) resolve({ url: found[0], port: Number(new URL(found[0]).port), stop: () => stop(child) });
+      if (!found) return;
+      for (const handle of [child, child.stdout, child.stderr]) handle.unref(); // a test that fails does not wait for it
+      resolve({ url: found[0], port: Number(new URL(found[0]).port), stop: () => stop(child) });
     });
     child.on('exit', () => reject(new Error(`the program ended: ${said}`)));
   });
@@ -29,6 +31,7 @@ export function start(scene, { port = 0, token = '' } = {}) {
 
 /** As Ctrl-C does; gives the exit code. */
 function stop(child) {
+  child.ref();
   return new Promise((resolve) => {
     child.on('exit', (code) => resolve(code));
     child.kill('SIGINT');
