@@ -289,6 +289,7 @@ test('a page finds the next run of the program', async (t) => {
   });
   await eventually(lost, () => window.karakuri.connected);
   await until(lost, (s) => !s.paused && s.time > 0.1);
+  await eventually(lost, () => window.karakuri.ready); // the status may come before the first frame
   assert.ok((await height(lost)) < 0.3);
 });
 
