@@ -7,7 +7,7 @@
 //
 // one array K serves for both ways, where J and M⁻¹Jᵀ are two. A contact on the foot of a robot moves a leg
 // and the trunk and leaves the arms alone: K holds fours of velocities, and those that are all zero are left
-// out. A sweep over robots reads a quarter of what it reads of J and M⁻¹Jᵀ.
+// out. A sweep reads less than half of what it reads of J and M⁻¹Jᵀ.
 #pragma once
 
 #include <cstdint>
